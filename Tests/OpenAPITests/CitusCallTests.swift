@@ -1,9 +1,10 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
-import RegistryServer
 import TestSupport
 import Testing
+
+@testable import RegistryServer
 
 /// If Postgres has the extension citus, a coordinator with two workers answers every call like a single Postgres.
 @Suite(.timeLimit(.minutes(15))) struct CitusCallTests {
@@ -51,7 +52,7 @@ import Testing
     private static var calls: [Probe] {
         get throws {
             Probe.specific
-                + (try OpenAPIDocument.embedded.operations.map { operation in
+                + (try APIDocument.embedded.operations.map { operation in
                     try #require(Probe.sound(operation.id), "\(operation.id) has no probe")
                 })
         }

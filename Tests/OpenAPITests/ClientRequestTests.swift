@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct ClientRequestTests {
     private static let validator = {
-        var validator = SchemaValidator(document: OpenAPIDocument.embedded.json)
+        var validator = SchemaValidator(document: APIDocument.embedded.json)
         validator.refusesUndocumented = true
         return validator
     }()
@@ -38,7 +38,7 @@ import Testing
     )
     func `Every request of the client has documented parameters, fields and body`(report: Report, owner: Owner) throws {
         let request = try Self.request(report, by: owner)
-        let operation = try #require(OpenAPIDocument.embedded.operation(ClientReports.operation(of: report)))
+        let operation = try #require(APIDocument.embedded.operation(ClientReports.operation(of: report)))
         #expect(request.method == operation.method.uppercased())
         #expect(try faults(ofAddress: request.url, operation) == [])
         #expect(try faults(ofFields: request.fields, operation) == [])
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test func `An undocumented request is detected`() throws {
-        let operation = try #require(OpenAPIDocument.embedded.operation("registerActivity"))
+        let operation = try #require(APIDocument.embedded.operation("registerActivity"))
         let address = try #require(URL(string: "https://push.example.com\(Self.base)activities/a%2F1"))
         #expect(try faults(ofAddress: address, operation) == [])
         for wrong in ["activities/a/1", "activity/a", "activities/a?observedAt=now", "activities/."] {
@@ -62,10 +62,8 @@ import Testing
     }
 }
 
-// MARK: - Parts of a request
-
 extension ClientRequestTests {
-    private func faults(ofAddress url: URL, _ operation: DocumentedOperation) throws -> [String] {
+    private func faults(ofAddress url: URL, _ operation: APIOperation) throws -> [String] {
         let address = try #require(URLComponents(url: url, resolvingAgainstBaseURL: false))
         let sent = address.percentEncodedPath.dropFirst("/base".count).split(separator: "/")
         let documented = operation.path.split(separator: "/")
@@ -85,7 +83,7 @@ extension ClientRequestTests {
         return faults
     }
 
-    private func faults(ofFields fields: [String: String], _ operation: DocumentedOperation) throws -> [String] {
+    private func faults(ofFields fields: [String: String], _ operation: APIOperation) throws -> [String] {
         // The document has these as `security` and the body's media type. Every request may name its program.
         let others = fields.filter { !["Authorization", "Content-Type", "User-Agent"].contains($0.key) }
         return try others.sorted { $0.key < $1.key }.flatMap { name, value in
@@ -97,7 +95,7 @@ extension ClientRequestTests {
         of value: String,
         _ name: String,
         in place: String,
-        _ operation: DocumentedOperation
+        _ operation: APIOperation
     ) throws -> [String] {
         let parameter = operation.parameters.first { $0["name"]?.string == name && $0["in"]?.string == place }
         guard let parameter else { return ["\(name) is unknown"] }
@@ -105,7 +103,7 @@ extension ClientRequestTests {
         return Self.validator.faults(of: .string(value), against: schema).map { "\(name) \($0.detail)" }
     }
 
-    private func faults(ofBody body: Data?, _ operation: DocumentedOperation) throws -> [String] {
+    private func faults(ofBody body: Data?, _ operation: APIOperation) throws -> [String] {
         guard let schema = operation.requestSchema else { return body == nil ? [] : ["a body is sent"] }
         guard let body else { return ["no body is sent"] }
         let faults = Self.validator.faults(of: try JSONParser.parse(Array(body)), against: schema)

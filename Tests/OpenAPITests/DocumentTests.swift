@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import RegistryCore
 import TestSupport
 import Testing
@@ -7,11 +8,7 @@ import WebAssets
 @testable import RegistryServer
 
 @Suite struct DocumentTests {
-    private static let document = OpenAPIDocument.embedded
-
-    @Test func `The document is OpenAPI 3.1`() {
-        #expect(Self.document.json["openapi"]?.string?.hasPrefix("3.1.") == true)
-    }
+    private static let document = APIDocument.embedded
 
     @Test func `A value of up to 120 characters is on one line, and a longer one has a line for each member`() throws {
         let text = JSONLayout.text(Self.document.json, width: 120) + "\n"
@@ -44,7 +41,7 @@ import WebAssets
         #expect(parameters.compactMap { $0["name"]?.string } == places)
         #expect(parameters.allSatisfy { $0["required"] == true })
         #expect(operation.responses.contains { $0.status < 300 })
-        for response in operation.responses {
+        for response in operation.documentedResponses {
             let description = response.json["description"]?.string ?? ""
             #expect(!description.isEmpty)
             let names = Set(response.headers.map(\.key))
@@ -98,12 +95,8 @@ import WebAssets
 
 extension DocumentTests {
     private static func references(in json: JSONValue) -> [String] {
-        switch json {
-        case .object(let members):
-            (members["$ref"]?.string.map { [$0] } ?? []) + members.flatMap { references(in: $0.value) }
-        case .array(let elements): elements.flatMap(references)
-        default: []
-        }
+        (json["$ref"]?.string.map { [$0] } ?? []) + json.elements.flatMap(references)
+            + json.members.flatMap { references(in: $0.value) }
     }
 
     /// Schemas that generators would have to name.
@@ -139,4 +132,32 @@ extension DocumentTests {
         guard let text = example.string, text.hasPrefix("{") else { return [example] }
         return text.split(separator: "\n").map { (try? JSONParser.parse(String($0))) ?? .null }
     }
+}
+
+@Suite struct RouteAgreementTests {
+    private static let document = APIDocument.embedded
+
+    @Test func `Every route is documented, and every documented operation has a route`() {
+        let documented = Self.document.operations.map { "\($0.method.uppercased()) \($0.path)" }
+        let routed = Route.all.map { "\($0.method.rawValue) \($0.template)" }
+        #expect(documented.sorted() == routed.sorted())
+    }
+
+    @Test(arguments: document.operations.map(\.id))
+    func `Route and operation have the same roles and bodies`(id: String) throws {
+        let operation = try #require(Self.document.operation(id))
+        let route = try #require(
+            Route.all.first { $0.method.rawValue.lowercased() == operation.method && $0.template == operation.path }
+        )
+        #expect(operation.roles.sorted() == (route.access.roles ?? []).map(\.rawValue).sorted())
+        #expect(operation.isOpenToEveryone == (route.access == .everyone))
+        #expect((operation.requestSchema != nil) == (route.body != .none))
+        #expect(operation.json["responses"]?["413"]?["$ref"]?.string == Self.tooLarge[route.body])
+        #expect((operation.response(415) != nil) == (route.body != .none))
+    }
+
+    private static let tooLarge: [Route.Body: String] = [
+        .single: "#/components/responses/BodyTooLarge", .batch: "#/components/responses/BatchTooLarge",
+        .batchOrLines: "#/components/responses/BatchTooLarge",
+    ]
 }

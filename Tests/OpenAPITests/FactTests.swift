@@ -3,14 +3,13 @@ import TestSupport
 import Testing
 
 @testable import RegistryServer
-@testable import RegistryStore
 
 @Suite struct FactTests {
     private static let names = Mirror(reflecting: ActivityFacts()).children.compactMap(\.label)
     /// Responses have the reason instead, because their `pushType` is that of APNs.
     private static let inNoResponse: Set = ["pushType"]
 
-    private static let document = OpenAPIDocument.embedded.json
+    private static let document = APIDocument.embedded.json
 
     private static func property(_ name: String, of schema: String) -> JSONValue? {
         document["components"]?["schemas"]?[schema]?["properties"]?[name]

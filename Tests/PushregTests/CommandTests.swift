@@ -13,14 +13,11 @@ import Testing
         ["purge"], ["erase"], ["export"], ["import"], ["doctor"],
     ])
     func `Every command has help`(_ command: [String]) async throws {
-        let help = try await Program.run(command + ["--help"])
-        #expect(help.status == 0)
-        #expect(help.results.contains("USAGE"))
+        #expect(try await Program.run(command + ["--help"], gives: 0).results.contains("USAGE"))
     }
 
     @Test(arguments: [
-        (["serve"], 64, "No database is given"),
-        (["serve", "--port", "http"], 64, "port"),
+        (["serve"], 64, "No database is given"), (["serve", "--port", "http"], 64, "port"),
         (["serve", "--database-url", "host=/nowhere", "--host", "0.0.0.0", "--insecure-no-auth"], 64, "loopback"),
         (["serve", "--database-url", "host=/nowhere"], 69, "not available"),
         (
@@ -38,8 +35,7 @@ import Testing
         (["serve", "--embedded", ""], 64, "--embedded must not be empty"),
         (["serve", "--database-url", "host=/nowhere", "--host", ""], 64, "--host must not be empty"),
         (["config", "print", "--embedded", "/a", "--database-url", "host=/nowhere"], 64, "not both"),
-        (["demo", "--url", "http://"], 64, "--url"),
-        (["demo", "--url", "http://127.0.0.1:70000"], 64, "--url"),
+        (["demo", "--url", "http://"], 64, "--url"), (["demo", "--url", "http://127.0.0.1:70000"], 64, "--url"),
         (["keys", "create", "--role", "king", "--app", "a"], 64, "auditor"),
         (["keys", "create", "--role", "sender"], 64, "--app"),
         (["keys", "create", "--role", "root", "--app", "com.example.food"], 64, "Only root keys have no app"),
@@ -68,12 +64,10 @@ import Testing
             "pushreg: /no.pem cannot be read: No such file or directory.\n"
         ),
     ])
-    func `Usage errors have a message and an exit code`(_ arguments: [String], _ status: Int, _ sentence: String)
+    func `Usage errors have a message and an exit code`(_ arguments: [String], _ status: Int32, _ sentence: String)
         async throws
     {
-        let outcome = try await Program.run(arguments)
-        #expect(Int(outcome.status) == status, "\(outcome.words)")
-        #expect(outcome.words.contains(sentence), "\(outcome.words)")
+        let outcome = try await Program.run(arguments, gives: status, sentence)
         #expect(outcome.results == "")
         #expect(!outcome.words.contains("hunter2"))
     }
@@ -101,11 +95,10 @@ import Testing
     func `An invalid setting is refused`(_ variable: String, _ value: String, _ sentence: String) async throws {
         try await Self.withFile(#"{"port": 8080}"#) { path in
             let environment = ["PUSHREG_CONFIG": path, variable: value]
-            let outcome = try await Program.run(["config", "print"], environment: environment)
-            #expect(outcome.status == 64)
-            #expect(outcome.words.contains("pushreg: \(sentence)"), "\(outcome.words)")
-            let stronger = try await Program.run(["config", "print", "--port", "1"], environment: environment)
-            #expect(stronger.status == (variable == "PUSHREG_PORT" ? 0 : 64))
+            try await Program.run(["config", "print"], environment: environment, gives: 64, "pushreg: \(sentence)")
+            let isOverridden = variable == "PUSHREG_PORT"
+            let flags = ["config", "print", "--port", "1"]
+            try await Program.run(flags, environment: environment, gives: isOverridden ? 0 : 64)
         }
     }
 
@@ -135,9 +128,8 @@ import Testing
     func `Incomplete sign-in settings are refused`(_ variable: String, _ value: String, _ sentence: String) async throws
     {
         let environment = Self.signIn.merging([variable: value]) { $1 }
-        let outcome = try await Program.run(["config", "print", "--json"], environment: environment)
-        #expect(outcome.status == (sentence.isEmpty ? 0 : 64), "\(outcome.words)")
-        #expect(sentence.isEmpty || outcome.words.contains(sentence), "\(outcome.words)")
+        let print = ["config", "print", "--json"]
+        let outcome = try await Program.run(print, environment: environment, gives: sentence.isEmpty ? 0 : 64, sentence)
         #expect(!outcome.results.contains("hunter2") && !outcome.words.contains("hunter2"))
         let isMasked = outcome.results.contains(#""setting":"oidcClientSecret","value":"***""#)
         #expect(isMasked || value.isEmpty, "\(outcome.results)")
@@ -145,7 +137,7 @@ import Testing
 
     @Test func `A public URL alone does not enable the sign-in`() async throws {
         let environment = ["PUSHREG_PUBLIC_URL": "https://push.example.com"]
-        #expect(try await Program.run(["config", "print"], environment: environment).status == 0)
+        try await Program.run(["config", "print"], environment: environment, gives: 0)
     }
 
     @Test(arguments: [
@@ -159,9 +151,8 @@ import Testing
     ])
     func `An invalid config file is refused by its path`(_ text: String, _ sentence: String) async throws {
         try await Self.withFile(text) { path in
-            let outcome = try await Program.run(["config", "print", "--config", path])
-            #expect(outcome.status == 64)
-            #expect(outcome.words.contains(sentence.replacing("PATH", with: path)), "\(outcome.words)")
+            let words = sentence.replacing("PATH", with: path)
+            try await Program.run(["config", "print", "--config", path], gives: 64, words)
         }
     }
 
@@ -178,23 +169,22 @@ import Testing
     @Test func `A flag overrides a variable, a variable the file, and the file the default`() async throws {
         let file = #"{"port": 1, "host": "127.0.0.2", "logLevel": "debug", "keyRate": null}"#
         let outcome = try await Self.withFile(file) { path in
-            try await Program.run(
-                ["config", "print", "--json", "--port", "3"],
-                environment: [
-                    "PUSHREG_CONFIG": path, "PUSHREG_PORT": "2", "PUSHREG_HOST": "127.0.0.3",
-                    "PUSHREG_ADDRESS_RATE": "", "DATABASE_URL": "postgresql://user:hunter2@db/registry",
-                ]
-            )
+            let environment = [
+                "PUSHREG_CONFIG": path, "PUSHREG_PORT": "2", "PUSHREG_HOST": "127.0.0.3", "PUSHREG_ADDRESS_RATE": "",
+                "DATABASE_URL": "postgresql://user:hunter2@db/registry",
+            ]
+            let print = ["config", "print", "--json", "--port", "3"]
+            return try await Program.run(print, environment: environment, gives: 0)
         }
-        #expect(outcome.status == 0)
-        let lines = outcome.results.split(separator: "\n").map(String.init)
-        #expect(lines.contains(#"{"setting":"keyRate","value":5000,"from":"default"}"#))
-        #expect(lines.contains(#"{"setting":"addressRate","value":500,"from":"default"}"#))
-        #expect(lines.contains(#"{"setting":"port","value":3,"from":"flag"}"#))
-        #expect(lines.contains(#"{"setting":"host","value":"127.0.0.3","from":"environment"}"#))
-        #expect(lines.contains(#"{"setting":"logLevel","value":"debug","from":"file"}"#))
-        #expect(lines.contains(#"{"setting":"maxConnections","value":16,"from":"default"}"#))
-        #expect(lines.contains(#"{"setting":"migrate","value":false,"from":"default"}"#))
+        let lines = outcome.results.split(separator: "\n")
+        for line in [
+            #"{"setting":"keyRate","value":5000,"from":"default"}"#, #"{"setting":"port","value":3,"from":"flag"}"#,
+            #"{"setting":"addressRate","value":500,"from":"default"}"#,
+            #"{"setting":"host","value":"127.0.0.3","from":"environment"}"#,
+            #"{"setting":"logLevel","value":"debug","from":"file"}"#,
+            #"{"setting":"maxConnections","value":16,"from":"default"}"#,
+            #"{"setting":"migrate","value":false,"from":"default"}"#,
+        ] { #expect(lines.contains(line[...]), "\(line)") }
         #expect(!outcome.results.contains("hunter2"))
         #expect(outcome.results.contains("dbname=registry host=db password=*** user=user"))
     }
@@ -221,62 +211,67 @@ import Testing
 
     @Test func `Migrating, creating an app and resolving work in sequence`() async throws {
         let database = try await TestDatabase.make()
-        let flags = database.flags + ["--json"]
-        let status = try await Program.run(["migrate", "status"] + flags)
-        #expect(status.results == "{\"version\":\(SchemaMigrator.currentVersion),\"pending\":[]}\n")
-        let nothing = try await Program.run(["migrate", "--dry-run"] + flags)
-        #expect(nothing.status == 0)
-        #expect(nothing.results == "")
-        let created = try await Program.run(["apps", "create", "com.example.food", "--name", "Food"] + flags)
-        #expect(created.status == 0, "\(created.words)")
-        let again = try await Program.run(["apps", "create", "com.example.food"] + flags)
-        #expect(again.status == 0)
-        #expect(again.results.contains(#""name":"Food""#))
-        let listed = try await Program.run(["apps", "list"] + flags)
-        #expect(listed.results.contains(#""bundleId":"com.example.food""#))
+        func run(_ command: String..., gives status: Int32 = 0) async throws -> String {
+            try await Program.run(command + database.flags + ["--json"], gives: status).results
+        }
+        let status = "{\"version\":\(SchemaMigrator.currentVersion),\"pending\":[]}\n"
+        #expect(try await run("migrate", "status") == status)
+        #expect(try await run("migrate", "--dry-run") == "")
+        _ = try await run("apps", "create", "com.example.food", "--name", "Food")
+        #expect(try await run("apps", "create", "com.example.food").contains(#""name":"Food""#))
+        #expect(try await run("apps", "list").contains(#""bundleId":"com.example.food""#))
         let scope = try await database.scope()
         let registration = ActivityRegistration.sample(token: .sample(7), aliases: [.sample("orderId", "42")])
         _ = try await database.registry.register(registration, as: .sample("a"), in: scope, by: "test")
-        let found = try await Program.run(["resolve", "com.example.food", "sandbox", "orderId", "42"] + flags)
-        #expect(found.results.contains(Hexadecimal.encode(PushToken.sample(7).bytes)))
-        let deleted = try await Program.run(["apps", "delete", "com.example.food", "--yes"] + flags.dropLast())
-        #expect(deleted.status == 0)
-        #expect(try await Program.run(["apps", "show", "com.example.food"] + flags).status == 1)
+        let found = try await run("resolve", "com.example.food", "sandbox", "orderId", "42")
+        #expect(found.contains(PushToken.sample(7).hexadecimal))
+        try await Program.run(["apps", "delete", "com.example.food", "--yes"] + database.flags, gives: 0)
+        _ = try await run("apps", "show", "com.example.food", gives: 1)
     }
 
     @Test func `Keys are created, listed and revoked`() async throws {
         let (database, _) = try await TestDatabase.withScope()
-        let create = ["keys", "create", "--app", "com.example.food", "--role", "sender", "--expires-in", "P90D"]
-        let made = try await Program.run(create + ["--name", "Push", "--json"] + database.flags)
-        let json = try JSONParser.parse(made.results)
+        func run(_ command: String..., gives status: Int32 = 0) async throws -> String {
+            try await Program.run(["keys"] + command + database.flags, gives: status).results
+        }
+        let food = "com.example.food"
+        let made = try await run(
+            "create",
+            "--app",
+            food,
+            "--role",
+            "sender",
+            "--expires-in",
+            "P90D",
+            "--name",
+            "Push",
+            "--json"
+        )
+        let json = try JSONParser.parse(made)
         let (id, text) = (try #require(json["id"]?.string), try #require(json["key"]?.string))
         #expect(json["role"] == "sender")
         #expect(json["app"] == "com.example.food")
         #expect(APIKey(Secret(text))?.id.rawValue == id)
-        let root = try await Program.run(["keys", "create", "--role", "root", "--json"] + database.flags)
-        #expect(try JSONParser.parse(root.results)["app"] == .null)
-        let listed = try await Program.run(["keys", "list", "--app", "com.example.food", "--json"] + database.flags)
-        #expect(listed.results.contains(id) && !listed.results.contains(text.suffix(30)))
-        #expect(listed.results.split(separator: "\n").count == 1)
-        #expect(try await Program.run(["keys", "revoke", id] + database.flags).status == 0)
-        let table = try await Program.run(["keys", "list"] + database.flags)
-        #expect(table.results.contains("revoked") && table.results.contains("root"), "\(table.results)")
-        #expect(try await Program.run(["keys", "revoke", "prs_000000000000"] + database.flags).status == 1)
-        #expect(try await Program.run(["keys", "list", "--app", "com.example.none"] + database.flags).status == 1)
+        #expect(try await JSONParser.parse(run("create", "--role", "root", "--json"))["app"] == .null)
+        let listed = try await run("list", "--app", food, "--json")
+        #expect(listed.contains(id) && !listed.contains(text.suffix(30)))
+        #expect(listed.split(separator: "\n").count == 1)
+        _ = try await run("revoke", id)
+        let table = try await run("list")
+        #expect(table.contains("revoked") && table.contains("root"), "\(table)")
+        _ = try await run("revoke", "prs_000000000000", gives: 1)
+        _ = try await run("list", "--app", "com.example.none", gives: 1)
     }
 
     @Test func `Audit, purge and erase report their findings and effects`() async throws {
         let (database, scope) = try await TestDatabase.withScope()
         let registration = ActivityRegistration.sample(token: .sample(7), aliases: [.sample("orderId", "42")])
         _ = try await database.registry.register(registration, as: .sample("a-1"), in: scope, by: "test")
-        try await database.pool.withSession { session in
-            _ = try session.execute("UPDATE activities SET confirmed_at = now() - interval '3 hours'")
-        }
+        try await database.execute("UPDATE activities SET confirmed_at = now() - interval '3 hours'")
         let place = ["com.example.food", "sandbox"]
         func run(_ command: [String], _ more: [String] = []) async throws -> (results: String, words: String) {
-            let outcome = try await Program.run(command + place + more + database.flags)
-            #expect(outcome.status == 0, "\(outcome.words)")
-            #expect(!(outcome.results + outcome.words).contains(Hexadecimal.encode(PushToken.sample(7).bytes)))
+            let outcome = try await Program.run(command + place + more + database.flags, gives: 0)
+            #expect(!(outcome.results + outcome.words).contains(PushToken.sample(7).hexadecimal))
             return (outcome.results, outcome.words)
         }
         #expect(try await run(["audit", "stale"]).results.contains("No client registered or refreshed it for PT3H"))
@@ -284,9 +279,8 @@ import Testing
         #expect(try await run(["audit", "explain"], ["orderId", "42"]).results.contains("handed-out"))
         #expect(try await run(["purge"], ["--dry-run"]).words.contains("1 would be purged"))
         #expect(try await run(["purge"], ["--yes", "--json"]).results == "{\"dryRun\":false,\"purged\":1}\n")
-        #expect(
-            try await run(["audit", "explain"], ["orderId", "42", "--json"]).results.contains(#""reason":"purged""#)
-        )
+        let explained = try await run(["audit", "explain"], ["orderId", "42", "--json"]).results
+        #expect(explained.contains(#""reason":"purged""#))
         let events = try await run(["audit", "events"], ["--alias", "orderId:42"]).results
         #expect(events.contains("purged"))
         #expect(events.contains("registered"))
@@ -304,31 +298,23 @@ import Testing
         async throws
     {
         let database = try await TestDatabase.make()
-        try await database.pool.withSession { session in
-            try session.simple(
-                """
-                CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
-                    BEGIN new.name := current_setting('plan_cache_mode'); RETURN new; END
-                $$;
-                CREATE TRIGGER telling BEFORE INSERT ON apps FOR EACH ROW EXECUTE FUNCTION tell()
-                """
-            )
-        }
+        try await database.simple(
+            """
+            CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN new.name := current_setting('plan_cache_mode'); RETURN new; END
+            $$;
+            CREATE TRIGGER telling BEFORE INSERT ON apps FOR EACH ROW EXECUTE FUNCTION tell()
+            """
+        )
         let create = ["apps", "create", "com.example.food"] + database.flags + flags
-        let created = try await Program.run(create, environment: environment)
-        #expect(created.status == 0, "\(created.words)")
-        let name = try await database.pool.withSession { session in
-            try session.execute("SELECT name FROM apps")[0].decode(String.self)
-        }
-        #expect(name == mode)
+        try await Program.run(create, environment: environment, gives: 0)
+        #expect(try await database.texts("SELECT name FROM apps") == [mode])
     }
 
     @Test func `An outdated schema is refused`() async throws {
         let database = try await TestDatabase.make()
-        _ = try await database.pool.withSession { try $0.execute("DELETE FROM schema_migrations").count }
-        let outcome = try await Program.run(["serve", "--port", "0"] + database.flags)
-        #expect(outcome.status == 69)
-        #expect(outcome.words.contains("pushreg migrate"))
+        try await database.execute("DELETE FROM schema_migrations")
+        try await Program.run(["serve", "--port", "0"] + database.flags, gives: 69, "pushreg migrate")
     }
 
     @Test(.enabled(if: geteuid() == 0))
@@ -346,8 +332,7 @@ import Testing
         let directory = "/tmp/pushreg-command-\(UUID())"
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let service = try await ServiceProcess.start(database: ["--embedded", directory])
-        let created = try await Program.run(["apps", "create", "com.example.food", "--embedded", directory])
-        #expect(created.status == 0, "\(created.words)")
+        try await Program.run(["apps", "create", "com.example.food", "--embedded", directory], gives: 0)
         #expect(try await service.register("a", number: 1).status == 201)
         #expect(await service.stop() == 0)
         let listed = try await Program.run(["apps", "list", "--json", "--embedded", directory])
@@ -357,8 +342,7 @@ import Testing
     @Test func `A port in use gets a clear message`() async throws {
         let database = try await TestDatabase.make()
         let service = try await ServiceProcess.start(on: database)
-        let second = try await Program.run(["serve", "--port", "\(service.port)"] + database.flags)
-        #expect(second.status == 69, "\(second.words)")
+        let second = try await Program.run(["serve", "--port", "\(service.port)"] + database.flags, gives: 69)
         let place = "127.0.0.1:\(service.port)"
         #expect(second.words == "pushreg: Cannot listen on \(place): another program uses it. Choose another --port.\n")
         #expect(await service.stop() == 0)

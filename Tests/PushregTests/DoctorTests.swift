@@ -41,14 +41,13 @@ import Testing
         let cluster = FaultCluster()
         let connectionString = try await cluster.start()
         let flags = ["--database-url", connectionString]
-        #expect(try await Program.run(["migrate"] + flags).status == 0)
-        #expect(try await Program.run(["apps", "create", "com.example.food"] + flags).status == 0)
-        let healthy = try await Program.run(["doctor"] + flags)
-        #expect(healthy.status == 0 && healthy.results == "", "\(healthy.results)")
+        try await Program.run(["migrate"] + flags, gives: 0)
+        try await Program.run(["apps", "create", "com.example.food"] + flags, gives: 0)
+        let healthy = try await Program.run(["doctor"] + flags, gives: 0)
+        #expect(healthy.results == "")
         #expect(healthy.words == "Nothing is wrong with this installation.\n")
         await cluster.stop()
-        let stopped = try await Program.run(["doctor"] + flags)
-        #expect(stopped.status == 69)
+        let stopped = try await Program.run(["doctor"] + flags, gives: 69)
         #expect(stopped.results.hasPrefix("Postgres is not available: "), "\(stopped.results)")
         #expect(stopped.results.contains("Start it"))
         await cluster.remove()
@@ -57,9 +56,9 @@ import Testing
     @Test func `An unreachable identity provider is found, also without a database`() async throws {
         try await TestProvider.run { provider in
             let flags = [
-                "doctor", "--embedded", "/nowhere/at-all", "--oidc-issuer", provider.issuer, "--oidc-client-id",
-                "console",
-                "--oidc-client-secret", TestProvider.clientSecret, "--oidc-roles", "admin:com.example.food=all",
+                "doctor", "--embedded", "/nowhere/at-all", "--oidc-issuer", provider.issuer,
+                "--oidc-client-id", "console", "--oidc-client-secret", TestProvider.clientSecret, "--oidc-roles",
+                "admin:com.example.food=all",
                 "--public-url", "https://push.example.com",
             ]
             #expect(try await !Program.run(flags).results.contains("nobody signs in"))
@@ -71,8 +70,8 @@ import Testing
     }
 
     @Test func `A directory without a database is not changed`() async throws {
-        let outcome = try await Program.run(["doctor", "--embedded", "/nowhere/at-all"])
-        #expect(outcome.status == 69 && outcome.results.contains("/nowhere/at-all has no database"))
+        let outcome = try await Program.run(["doctor", "--embedded", "/nowhere/at-all"], gives: 69)
+        #expect(outcome.results.contains("/nowhere/at-all has no database"))
         #expect(!FileManager.default.fileExists(atPath: "/nowhere"))
     }
 
@@ -96,7 +95,7 @@ import Testing
         let cluster = FaultCluster(settings: ["autovacuum": "off"])
         let connectionString = try await cluster.start()
         try await Self.expect("autovacuum-behind", "installations (11000)", on: connectionString) {
-            #expect(try await Program.run(["migrate", "--database-url", connectionString]).status == 0)
+            try await Program.run(["migrate", "--database-url", connectionString], gives: 0)
             // Postgres publishes a session's counts when it ends.
             try await TestDatabase.run(
                 """
@@ -135,13 +134,16 @@ import Testing
         #expect(found.all["plan-cache-mode"]?.contains("force_generic_plan") == true, "\(found.all)")
         #expect(try await Self.findings(database.connectionString).all["plan-cache-mode"] == nil)
         try await Self.expect("tables-not-distributed", "channels", on: database.connectionString) {
-            try await Self.run("SELECT undistribute_table('channels')", in: database)
+            try await database.simple("SELECT undistribute_table('channels')")
         }
-        let again = ["migrate", "--distribute"] + database.flags
-        #expect(try await Program.run(again).words.contains("Distributed the table channels."))
+        try await Program.run(
+            ["migrate", "--distribute"] + database.flags,
+            gives: 0,
+            "Distributed the table channels."
+        )
         #expect(try await Self.findings(database.connectionString).all["tables-not-distributed"] == nil)
         try await Self.expect("worker-unreachable", "w2", on: database.connectionString) {
-            try await Self.run("UPDATE pg_dist_node SET nodeport = 1 WHERE nodename LIKE '%w2%'", in: database)
+            try await database.simple("UPDATE pg_dist_node SET nodeport = 1 WHERE nodename LIKE '%w2%'")
         }
     }
 
@@ -149,34 +151,29 @@ import Testing
         let database = try await TestDatabase.make()
         let current = SchemaMigrator.currentVersion
         try await Self.expect("schema-changed", "differs from this program's", on: database.connectionString) {
-            try await Self.run("UPDATE schema_migrations SET checksum = 'x' WHERE version = 1", in: database)
+            try await database.simple("UPDATE schema_migrations SET checksum = 'x' WHERE version = 1")
         }
         try await Self.expect("schema-ahead", "newer than this program's \(current)", on: database.connectionString) {
-            try await Self.run("UPDATE schema_migrations SET version = 99 WHERE version = 1", in: database)
+            try await database.simple("UPDATE schema_migrations SET version = 99 WHERE version = 1")
         }
         try await Self.expect("schema-behind", "at version \(current - 1)", on: database.connectionString) {
-            try await Self.run("DELETE FROM schema_migrations WHERE version = \(current) OR version = 99", in: database)
+            try await database.simple("DELETE FROM schema_migrations WHERE version = \(current) OR version = 99")
         }
     }
 
     /// Postgres 15 and later do not let every user create tables in the schema public.
     @Test func `A user without the right to create tables is reported with the missing right`() async throws {
         let database = try await TestDatabase.make()
-        let role = "role_" + UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased()
-        try await Self.run("CREATE ROLE \(role) LOGIN", in: database)
+        let role = "role_" + UUID().uuidString.replacing("-", with: "").lowercased()
+        try await database.simple("CREATE ROLE \(role) LOGIN")
         let options = " user=\(role) options='-csearch_path=public'"
         let found = try await Self.findings(database.connectionString + options)
         let right = found.all["schema-not-permitted"] ?? ""
         #expect(right.contains("\(role) may not create tables in the schema public"), "\(found.all)")
         #expect(found.all["schema-behind"] != nil)
         #expect(found.status == 1)
-        let migrate = try await Program.run([
-            "migrate", "--unsafe-durability", "--database-url", database.connectionString + options,
-        ])
-        #expect(
-            migrate.status == 77 && migrate.words.contains("GRANT USAGE, CREATE ON SCHEMA public"),
-            "\(migrate.words)"
-        )
+        let migrate = ["migrate", "--unsafe-durability", "--database-url", database.connectionString + options]
+        try await Program.run(migrate, gives: 77, "GRANT USAGE, CREATE ON SCHEMA public")
         let nowhere = database.connectionString + " user=\(role) options='-csearch_path=nowhere'"
         let none = try await Self.findings(nowhere).all["schema-not-permitted"] ?? ""
         #expect(none.contains("may not use any schema in search_path"), "\(none)")
@@ -200,16 +197,12 @@ import Testing
         #expect(found["schema-behind"] == nil)
     }
 
+    private static let clock = "clock_timestamp() RETURNS timestamptz"
+
     /// These functions hide Postgres's own and imitate another server.
     @Test(arguments: [
-        (
-            "clock-skew", "40 seconds ahead",
-            "clock_timestamp() RETURNS timestamptz", "SELECT pg_catalog.clock_timestamp() + interval '40 seconds'"
-        ),
-        (
-            "clock-skew", "3 seconds behind",
-            "clock_timestamp() RETURNS timestamptz", "SELECT pg_catalog.clock_timestamp() - interval '3 seconds'"
-        ),
+        ("clock-skew", "40 seconds ahead", clock, "SELECT pg_catalog.clock_timestamp() + interval '40 seconds'"),
+        ("clock-skew", "3 seconds behind", clock, "SELECT pg_catalog.clock_timestamp() - interval '3 seconds'"),
         (
             "postgres-version", "needs 15 or later", "current_setting(name text) RETURNS text",
             "SELECT CASE name WHEN 'server_version_num' THEN '140017' ELSE pg_catalog.current_setting(name) END"
@@ -222,7 +215,7 @@ import Testing
         let schema = try await Self.schema(of: database)
         let path = database.connectionString + " options='-csearch_path=\(schema),pg_catalog'"
         try await Self.expect(code, detail, on: path) {
-            try await Self.run("CREATE FUNCTION \(schema).\(signature) LANGUAGE sql AS $$\(body)$$", in: database)
+            try await database.simple("CREATE FUNCTION \(schema).\(signature) LANGUAGE sql AS $$\(body)$$")
         }
     }
 
@@ -239,12 +232,11 @@ import Testing
         let detail = "1 activity of com.example.food in sandbox expired up to PT"
         try await Self.expect("sweep-behind", detail, on: database.connectionString) {
             try await database.registry.registerSample("a", token: 1, in: scope)
-            try await Self.run(
+            try await database.simple(
                 """
                 UPDATE activities SET started_at = earlier(started_at, '8 hours 15 minutes'),
                     expires_at = earlier(expires_at, '8 hours 15 minutes')
-                """,
-                in: database
+                """
             )
         }
         // With a sweep interval of two minutes, a delay of fifteen minutes is not late.
@@ -273,7 +265,7 @@ import Testing
             return String(try await Program.run(create + database.flags).results.prefix(16))
         }
         let (later, revoked) = (try await make("auditor", "P15D"), try await make("admin", "P1D"))
-        _ = try await Program.run(["keys", "revoke", revoked] + database.flags)
+        try await Program.run(["keys", "revoke", revoked] + database.flags, gives: 0)
         var soon = ""
         try await Self.expect("key-expiring", "sender key", on: database.connectionString) {
             soon = try await make("sender", "P13D")
@@ -295,13 +287,7 @@ import Testing
     }
 
     private static func schema(of database: TestDatabase) async throws -> String {
-        try await database.pool.withSession {
-            try $0.execute("SELECT current_schema()::text")[0].decode(String.self)
-        }
-    }
-
-    private static func run(_ script: String, in database: TestDatabase) async throws {
-        try await database.pool.withSession { try $0.simple(script) }
+        try await database.texts("SELECT current_schema()::text")[0]
     }
 
     private static func holding(

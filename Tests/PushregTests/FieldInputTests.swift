@@ -32,10 +32,9 @@ import Testing
         async throws
     {
         let environment = ["DATABASE_URL": Self.address].merging([name: value]) { $1 }
-        let outcome = try await Program.run(["serve"], environment: environment)
         // With 64, systemd does not restart the service.
-        #expect(outcome.status == 64, "\(outcome.words)")
-        #expect(outcome.words.contains(words) && !outcome.words.contains("hunter2"), "\(outcome.words)")
+        let outcome = try await Program.run(["serve"], environment: environment, gives: 64, words)
+        #expect(!outcome.words.contains("hunter2"))
     }
 
     @Test(arguments: [
@@ -45,8 +44,8 @@ import Testing
         (["DATABASE_URL": address + "\n"], #""dbname=d host=127.0.0.1 password=*** port=1 user=u""#),
     ])
     func `PORT is read, and white space is ignored`(_ environment: [String: String], _ row: String) async throws {
-        let outcome = try await Program.run(["config", "print", "--json"], environment: environment)
-        #expect(outcome.status == 0 && outcome.results.contains(row), "\(outcome.results)")
+        let outcome = try await Program.run(["config", "print", "--json"], environment: environment, gives: 0)
+        #expect(outcome.results.contains(row), "\(outcome.results)")
     }
 
     @Test func `A key in place of its path is not shown`() async throws {
@@ -85,12 +84,8 @@ import Testing
         #expect(try await Program.run(doctor).results.contains("\(file.directory) cannot be read: Is a directory."))
     }
 
-    // MARK: Imports and exports
-
     private static func line(_ number: Int, minutesAgo: Double = 5, more: String = "") -> String {
-        let (token, time) = (
-            Hexadecimal.encode(PushToken.sample(number).bytes), RFC3339.format(.minutesAgo(minutesAgo))
-        )
+        let (token, time) = (PushToken.sample(number).hexadecimal, RFC3339.format(.minutesAgo(minutesAgo)))
         return #"{"activityId":"a\#(number)","token":"\#(token)","observedAt":"\#(time)"\#(more)}"#
     }
 
@@ -111,28 +106,22 @@ import Testing
     @Test(.transfer) func `A file in another format is reported once`() async throws {
         for (bytes, words) in Self.formats {
             try Data(bytes).write(to: URL(fileURLWithPath: file.path))
-            let outcome = try await file.load(into: database)
-            #expect(outcome.status == 64, "\(words)")
+            let outcome = try await file.load(into: database, gives: 64, words)
             #expect(outcome.results == "")
-            #expect(
-                outcome.words.contains(words) && outcome.words.split(separator: "\n").count == 1,
-                "\(outcome.words)"
-            )
+            #expect(outcome.words.split(separator: "\n").count == 1, "\(outcome.words)")
         }
     }
 
     @Test(.transfer) func `Repeated faults are reported ten times and then counted`() async throws {
         let wrong = Self.line(2).replacing(#/"token":"[^"]*"/#, with: #""token":"xyz""#)
-        try file.write(
-            ([Self.line(1)] + (1...813).map { "no JSON \($0)" } + [wrong, Self.line(3)]).joined(separator: "\n")
-        )
-        let outcome = try await file.load(into: database)
-        #expect(outcome.status == 1 && outcome.results == #"{"taken":2,"refused":{},"faulty":814}"# + "\n")
+        let all = [Self.line(1)] + (1...813).map { "no JSON \($0)" } + [wrong, Self.line(3)]
+        try file.write(all.joined(separator: "\n"))
+        let outcome = try await file.load(into: database, gives: 1)
+        #expect(outcome.results == #"{"taken":2,"refused":{},"faulty":814}"# + "\n")
         let lines = outcome.words.split(separator: "\n")
         #expect(lines.count { $0.contains("It is not JSON: ") } == 10)
-        #expect(
-            lines.contains("803 more lines: It is not JSON") && lines.contains { $0.hasPrefix("line 815: \"token\"") }
-        )
+        #expect(lines.contains("803 more lines: It is not JSON"))
+        #expect(lines.contains { $0.hasPrefix("line 815: \"token\"") })
     }
 
     @Test(.transfer) func `A fault names its member`() async throws {
@@ -157,10 +146,7 @@ import Testing
         try await database.registry.registerSample("a1", token: 1, minutesAgo: 1, in: scope)
         try file.write(Self.line(1, minutesAgo: 481))
         let outcome = try await file.load(into: database)
-        #expect(
-            outcome.results == #"{"taken":0,"refused":{"activity-expired":1},"faulty":0}"# + "\n",
-            "\(outcome.words)"
-        )
+        #expect(outcome.results == #"{"taken":0,"refused":{"activity-expired":1},"faulty":0}"# + "\n")
         #expect(try await database.registry.activity(.sample("a1"), in: scope)?.token == .sample(1))
     }
 
@@ -168,7 +154,22 @@ import Testing
         let outcome = try await Program.run(["export"] + TransferFile.scope + ["--output", "-"] + database.flags)
         #expect(outcome.status == 0 && outcome.results.hasSuffix(#"{"end":true,"count":0}"# + "\n"), "\(outcome.words)")
         #expect(!FileManager.default.fileExists(atPath: "-"))
-        let resumed = try await Program.run(["export"] + TransferFile.scope + ["-o", "-", "--resume"] + database.flags)
-        #expect(resumed.status == 64)
+        try await Program.run(["export"] + TransferFile.scope + ["-o", "-", "--resume"] + database.flags, gives: 64)
+    }
+}
+
+@Suite(.timeLimit(.minutes(15))) struct CompletionTests {
+    @Test(arguments: [(["audit", "st"], "stale"), (["serve", "--tls-c"], "--tls-cert")])
+    func `Bash completes commands and flags`(_ words: [String], _ completed: String) async throws {
+        let script = """
+            source <("$1" --generate-completion-script bash)
+            COMP_WORDS=(pushreg \(words.joined(separator: " "))) COMP_CWORD=\(words.count)
+            COMP_LINE="${COMP_WORDS[*]}" COMP_POINT=${#COMP_LINE}
+            COMP_POINT=${#COMP_LINE}
+            _pushreg pushreg "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+            echo "${COMPREPLY[*]}"
+            """
+        let outcome = try await Program.run("/bin/bash", ["-c", script, "bash", Program.executable.path])
+        #expect(outcome.results == completed + "\n", "\(outcome.words)")
     }
 }

@@ -23,13 +23,13 @@ import Testing
         try await service.makeApp()
         for number in 1...3 { #expect(try await service.register("a", number: number).status < 300) }
         let report = #"{"reports":[{"token":"0000000000000003ab","status":410,"reason":"Unregistered"}]}"#
-        #expect(try await service.call("POST", "\(ServiceProcess.app)/feedback", report).status == 200)
+        #expect(try await service.call("POST", "…/feedback", report).status == 200)
         let told = try await service.call("GET", "/metrics")
         #expect(told.status == 200)
         #expect(told.body.contains(#"action="dropped""#))
         let outcome = try await Self.check(told.body)
         #expect(outcome.status == 0 && outcome.results.isEmpty && outcome.words.isEmpty, "\(outcome)")
-        let broken = told.body.replacingOccurrences(of: "pushreg_sweeps_total", with: "pushreg_sweeps")
+        let broken = told.body.replacing("pushreg_sweeps_total", with: "pushreg_sweeps")
         #expect(try await Self.check(broken).status != 0)
         #expect(await service.stop() == 0)
     }

@@ -13,7 +13,7 @@ import Testing
     func `The doctor finds the pooler that the service refuses`(_ mode: String, _ isFine: Bool) async throws {
         let (cluster, port) = (FaultCluster(), try FreePort.take())
         let connectionString = try await cluster.start()
-        #expect(try await Program.run(["migrate", "--database-url", connectionString]).status == 0)
+        try await Program.run(["migrate", "--database-url", connectionString], gives: 0)
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("pgbouncer-\(UUID()).ini")
         let settings = """
             [databases]
@@ -33,15 +33,14 @@ import Testing
         defer { pooler.send(SIGKILL) }
         #expect(await pooler.line(with: "process up") != nil, "\(pooler.text)")
         let address = "postgres://u@127.0.0.1:\(port)/d"
-        let doctor = try await Program.run(["doctor", "--json", "--database-url", address])
-        #expect(doctor.status == (isFine ? 0 : 1), "\(doctor.words)")
+        let doctor = try await Program.run(["doctor", "--json", "--database-url", address], gives: isFine ? 0 : 1)
         #expect(doctor.results.contains(#""code":"transaction-pooler""#) != isFine, "\(doctor.results)")
         if isFine {
             let service = try await ServiceProcess.start(databaseURL: address)
             #expect(await service.stop() == 0)
         } else {
-            let serve = try await Program.run(["serve", "--port", "0", "--database-url", address])
-            #expect(serve.status == 69 && serve.words.contains("set pool_mode = session"), "\(serve.words)")
+            let serve = ["serve", "--port", "0", "--database-url", address]
+            try await Program.run(serve, gives: 69, "set pool_mode = session")
         }
         try FileManager.default.removeItem(at: file)
         await cluster.remove()
@@ -50,19 +49,38 @@ import Testing
     @Test(arguments: ["42P05", "26000"])
     func `Statements mixed up by a pooler are reported as its fault`(_ state: String) async throws {
         let database = try await TestDatabase.make()
-        try await database.pool.withSession { session in
-            try session.simple(
-                """
-                CREATE FUNCTION mix_up() RETURNS integer LANGUAGE plpgsql AS
-                    $$ BEGIN RAISE 'mixed up' USING ERRCODE = '\(state)'; END $$;
-                ALTER TABLE schema_migrations RENAME TO applied;
-                CREATE VIEW schema_migrations AS SELECT mix_up() AS version, name, checksum, applied_at FROM applied;
-                """
-            )
-        }
-        let outcome = try await Program.run(["migrate", "status"] + database.flags)
-        #expect(outcome.status == 69)
-        #expect(outcome.words.contains("set pool_mode = session"), "\(outcome.words)")
+        try await database.simple(
+            """
+            CREATE FUNCTION mix_up() RETURNS integer LANGUAGE plpgsql AS
+                $$ BEGIN RAISE 'mixed up' USING ERRCODE = '\(state)'; END $$;
+            ALTER TABLE schema_migrations RENAME TO applied;
+            CREATE VIEW schema_migrations AS SELECT mix_up() AS version, name, checksum, applied_at FROM applied;
+            """
+        )
+        let status = ["migrate", "status"] + database.flags
+        let outcome = try await Program.run(status, gives: 69, "set pool_mode = session")
         #expect(!outcome.words.contains("not available"))
+    }
+}
+
+@Suite(.timeLimit(.minutes(15))) struct RefusalTests {
+    private static let role = "role_" + UUID().uuidString.replacing("-", with: "").lowercased()
+
+    /// The last user may not read the tables.
+    @Test(arguments: [
+        ("user=nobody_of_ours", 77, "Postgres refuses: role \"…\" does not exist."),
+        ("dbname=nowhere", 69, "Postgres is not available: database \"…\" does not exist."),
+        ("user=\(role)", 77, "Postgres refuses: permission denied for table schema_migrations."),
+    ])
+    func `A refusal of Postgres is explained`(_ option: String, _ status: Int32, _ sentence: String) async throws {
+        let database = try await TestDatabase.make()
+        if option.contains(Self.role) {
+            let schema = try await database.texts("SELECT current_schema()")[0]
+            try await database.simple("CREATE ROLE \(Self.role) LOGIN; GRANT USAGE ON SCHEMA \(schema) TO \(Self.role)")
+        }
+        // libpq uses the last value of a repeated keyword.
+        let flags = ["--database-url", "\(database.connectionString) \(option)", "--unsafe-durability"]
+        let outcome = try await Program.run(["apps", "list"] + flags, gives: status)
+        #expect(outcome.words == "pushreg: \(sentence)\n")
     }
 }

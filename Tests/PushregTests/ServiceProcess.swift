@@ -85,38 +85,33 @@ extension ServiceProcess {
         return HTTPClient(configuration: configuration)
     }()
 
-    func makeApp() async throws {
-        _ = try await call("PUT", "/v1/apps/com.example.food", "{}")
-    }
+    func makeApp() async throws { _ = try await call("PUT", "/v1/apps/com.example.food", "{}") }
 
     func register(_ id: String, number: Int, alias: String = "fault") async throws -> Answer {
-        let token = String(repeating: "0", count: 16 - String(number, radix: 16).count) + String(number, radix: 16)
-        let body = #"{"token":"\#(token)ab","aliases":{"testId":"\#(alias)"}}"#
+        let body = #"{"token":"\#(String(format: "%016lx", number))ab","aliases":{"testId":"\#(alias)"}}"#
         return try await call("PUT", "\(Self.app)/activities/\(id)", body)
     }
 
+    /// Makes a call; `…` is replaced by the app and environment.
     func call(_ method: String, _ path: String, _ body: String? = nil, key: String? = nil) async throws -> Answer {
-        var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(path)")
+        var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(path.replacing("…", with: Self.app))")
         request.method = .RAW(value: method)
         if let key { request.headers.add(name: "Authorization", value: "Bearer \(key)") }
         if let body {
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .bytes(ByteBuffer(string: body))
         }
-        let clock = ContinuousClock()
-        let start = clock.now
+        let start = ContinuousClock.now
         let response = try await Self.client.execute(request, timeout: .seconds(20))
         let text = String(buffer: try await response.body.collect(upTo: 1 << 24))
         return Answer(
             status: Int(response.status.code),
             headers: response.headers.map { ($0.name, $0.value) },
             body: text,
-            duration: clock.now - start
+            duration: ContinuousClock.now - start
         )
     }
 }
-
-// MARK: - Streams
 
 extension ServiceProcess {
     func lines(of path: String) async throws -> HTTPClientResponse.Body {
@@ -144,4 +139,57 @@ extension TestDatabase {
             """
         )
     }
+}
+
+extension Program {
+    static var executable: URL {
+        URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+            .appendingPathComponent("pushreg")
+    }
+
+    /// Runs a command of pushreg with only the given environment.
+    static func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Outcome {
+        try await run(executable.path, arguments, environment)
+    }
+
+    /// Runs a command of pushreg, and expects its exit code and a part of its messages.
+    @discardableResult
+    static func run(
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        gives status: Int32,
+        _ words: String = "",
+        at location: SourceLocation = #_sourceLocation
+    ) async throws -> Outcome {
+        let outcome = try await run(arguments, environment: environment)
+        #expect(outcome.status == status, "\(outcome.results)\(outcome.words)", sourceLocation: location)
+        #expect(words.isEmpty || outcome.words.contains(words), "\(outcome.words)", sourceLocation: location)
+        return outcome
+    }
+
+    /// Runs a command with a standard output that cannot be written, like a full disk.
+    static func intoNowhere(_ arguments: [String]) async throws -> Outcome {
+        let shell = ["-c", #"exec "$0" "$@" >/dev/full"#, executable.path]
+        return try await run("/bin/sh", shell + arguments)
+    }
+}
+
+extension RunningProgram {
+    /// Starts a command of pushreg with only the given environment.
+    static func start(_ arguments: [String], environment: [String: String] = [:]) throws -> RunningProgram {
+        try start(Program.executable.path, arguments, environment)
+    }
+
+    /// The programs with a working directory in `directory`, such as all processes of a Postgres.
+    static func idsRunning(in directory: String) -> [pid_t] {
+        let all = (try? FileManager.default.contentsOfDirectory(atPath: "/proc"))?.compactMap { pid_t($0) } ?? []
+        return all.filter { id in
+            let place = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(id)/cwd")
+            return place?.hasPrefix(directory) == true
+        }
+    }
+}
+
+extension TestDatabase {
+    var flags: [String] { ["--database-url", connectionString, "--unsafe-durability"] }
 }

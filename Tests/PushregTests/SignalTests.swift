@@ -5,8 +5,11 @@ import NIOCore
 import NIOPosix
 import PostgresDriver
 import RegistryCore
+import Synchronization
 import TestSupport
 import Testing
+
+@testable import RegistryServer
 
 @Suite(.timeLimit(.minutes(15))) struct SignalTests {
     @Test(arguments: [
@@ -22,8 +25,7 @@ import Testing
         #expect(await service.end() == 0, "\(service.text)")
         #expect(RunningProgram.idsRunning(in: directory) == [])
         #expect(service.text.contains("accepting") == (stage == "accepting"))
-        let apps = try await Program.run(["apps", "list", "--embedded", directory])
-        #expect(apps.status == 0, "\(apps.words)")
+        try await Program.run(["apps", "list", "--embedded", directory], gives: 0)
         #expect(RunningProgram.idsRunning(in: directory) == [])
     }
 
@@ -98,5 +100,97 @@ import Testing
         #expect(RunningProgram.idsRunning(in: directory) == [])
         if made != nil { #expect(!FileManager.default.fileExists(atPath: directory)) }
         try? FileManager.default.removeItem(atPath: directory)
+    }
+}
+
+@Suite(.timeLimit(.minutes(15))) struct ListeningTests {
+    @Test(arguments: [
+        ("nowhere.invalid", "pushreg: The host nowhere.invalid is unknown. "),
+        ("192.0.2.1", "pushreg: Cannot listen on 192.0.2.1:0: this machine has no such address.\n"),
+    ])
+    func `An address that this machine does not have gets a clear message`(_ host: String, _ sentence: String)
+        async throws
+    {
+        let database = try await TestDatabase.make()
+        let outcome = try await Program.run(["serve", "--host", host, "--port", "0"] + database.flags, gives: 69)
+        // One sentence, without text from the libraries.
+        #expect(outcome.words.hasPrefix(sentence), "\(outcome.words)")
+        #expect(outcome.words.split(separator: "\n").count == 1, "\(outcome.words)")
+    }
+
+    @Test func `The admin port is open and logs its address`() async throws {
+        let database = try await TestDatabase.make()
+        let flags = ["serve", "--port", "0"] + database.flags
+        let service = try RunningProgram.start(flags + ["--admin-port", "0"])
+        let line = try #require(await service.line(with: "admin port"), "\(service.text)")
+        let place = try #require(line.firstMatch(of: #/"metrics":"http://127\.0\.0\.1:(\d+)/metrics"/#))
+        let port = try #require(Int(place.1))
+        let metrics = try await Reply.to(.get, "/metrics", port: port).text
+        let version = try await Program.run(["--version"]).results.trimmingCharacters(in: .newlines)
+        #expect(metrics.contains(#"pushreg_build_info{version="\#(version)","#), "\(metrics)")
+        let words = "another program uses it. Choose another --admin-port."
+        try await Program.run(flags + ["--admin-port", "\(port)"], gives: 69, words)
+        service.send(SIGTERM)
+        #expect(await service.end() == 0)
+    }
+
+    @Test(arguments: ["info", "critical"]) func `One line has the service's addresses`(_ level: String) async throws {
+        let database = try await TestDatabase.make()
+        let service = try RunningProgram.start(["serve", "--port", "0", "--log-level", level] + database.flags)
+        let line = try #require(await service.line(with: "accepting requests"), "\(service.text)")
+        service.send(SIGTERM)
+        #expect(await service.end() == 0)
+        #expect(service.text == line)
+        let all = try JSONParser.parse(line)["addresses"]?.elements ?? []
+        #expect(all.count == 1)
+        #expect(all.first?.string?.wholeMatch(of: /http:\/\/127\.0\.0\.1:\d+/) != nil)
+    }
+}
+
+@Suite(.timeLimit(.minutes(15))) struct DemoTests {
+    @Test func `The demo plays to its end`() async throws {
+        let outcome = try await Program.run(["demo", "--quick"], gives: 0)
+        #expect(outcome.results.hasSuffix("All responses are as expected.\n"))
+        #expect(outcome.results.contains(#/registrations in [0-9]+\.[0-9]{2} s\n/#), "\(outcome.results)")
+        #expect(outcome.results.contains(#/POST \S+/feedback .*"status":410/#), "\(outcome.results)")
+    }
+
+    @Test func `The demo plays on a running service`() async throws {
+        let database = try await TestDatabase.make()
+        let service = try await ServiceProcess.start(on: database)
+        try await Program.run(["demo", "--quick", "--url", "http://127.0.0.1:\(service.port)/"], gives: 0)
+        #expect(await service.stop() == 0)
+    }
+
+    @Test(arguments: [
+        ("http://127.0.0.1:9", "pushreg: No service answers at http://127.0.0.1:9: Connection refused.\n"),
+        ("http://nowhere.invalid", "pushreg: No service answers at http://nowhere.invalid.\n"),
+    ])
+    func `A missing service gets a clear message`(_ url: String, _ sentence: String) async throws {
+        #expect(try await Program.run(["demo", "--url", url], gives: 69).words == sentence)
+    }
+
+    /// The service's statuses (503 several times, then 404), the number of attempts, and the demo's message.
+    @Test(arguments: [(1, 2, 1, "the app exists"), (.max, 6, 69, "keeps responding with 503")])
+    func `An unavailable service is retried a few times`(
+        _ faults: Int,
+        _ calls: Int,
+        _ status: Int32,
+        _ sentence: String
+    ) async throws {
+        let answered = Mutex(0)
+        let configuration = ServerConfiguration(port: 0)
+        try await serve {
+            try Listener(configuration, logger: .silent, onServing: $0) { _ in
+                let number = answered.withLock { count in
+                    count += 1
+                    return count
+                }
+                return Response(status: number <= faults ? .serviceUnavailable : .notFound)
+            }
+        } _: { port in
+            _ = try await Program.run(["demo", "--url", "http://127.0.0.1:\(port)"], gives: status, sentence)
+        }
+        #expect(answered.withLock { $0 } == calls)
     }
 }

@@ -71,20 +71,20 @@ import Testing
     @Test(service(bodies: 100_000)) func `Without free budget, no body is read`() async throws {
         let budget = responder.bodies.batches
         do {
-            let holder = try RawConnection(port: server.port)
-            holder.send(Self.head(90_000) + "{")
+            let holder = try RawConnection(port: server.port, sending: Self.head(90_000) + "{")
             while budget.used != 90_000 { await Task.yield() }
-            let refused = try RawConnection(port: server.port)
-            refused.send(Self.head(20_000))
+            let refused = try RawConnection(port: server.port, sending: Self.head(20_000))
             let answer = await refused.read(until: "}")
             #expect(answer.hasPrefix("HTTP/1.1 503"))
             #expect(answer.contains("\"code\":\"unavailable\""))
             #expect(answer.lowercased().contains("connection: close"))
             #expect(answer.lowercased().contains("retry-after: 1"))
             #expect(try await server.register("a", token: 1).status == 201)
-            let slow = try RawConnection(port: server.port)
             let body = #"{"token":"aa02"}"# + String(repeating: " ", count: 20_000)
-            slow.send(Self.registration(body.utf8.count) + body.prefix(1))
+            let slow = try RawConnection(
+                port: server.port,
+                sending: Self.registration(body.utf8.count) + body.prefix(1)
+            )
             while responder.bodies.singles.used == 0 { await Task.yield() }
             slow.send(String(body.dropFirst()))
             #expect(await slow.read(until: "}").hasPrefix("HTTP/1.1 201"))
@@ -106,16 +106,14 @@ import Testing
     @Test(service(bodies: ServerConfiguration.Limits().bodiesUnderWay))
     func `Half-sent batches of a network do not delay its registrations`() async throws {
         let holders = try (0..<250).map { _ in
-            let holder = try RawConnection(port: server.port)
-            holder.send(Self.head(2 << 20, from: "9.9.9.9") + "{")
-            return holder
+            try RawConnection(port: server.port, sending: Self.head(2 << 20, from: "9.9.9.9") + "{")
         }
         while responder.bodies.batches.used < 3 * (2 << 20) { await Task.yield() }
         // The batches do not count as heavy calls, which have a low limit per key.
         #expect(responder.heavyCalls.count == 0)
         for body in [#"{"token":"aa02"}"#, #"{"token":"aa02"}"# + String(repeating: " ", count: 60_000)] {
-            let connection = try RawConnection(port: server.port)
-            connection.send(Self.registration(body.utf8.count) + body.prefix(1))
+            let head = Self.registration(body.utf8.count)
+            let connection = try RawConnection(port: server.port, sending: head + body.prefix(1))
             connection.send(String(body.dropFirst()))
             #expect(await connection.read(until: "}").hasPrefix("HTTP/1.1 20"))
         }
@@ -123,12 +121,9 @@ import Testing
     }
 
     @Test(service(bodies: 80_000)) func `Chunks are counted as they arrive`() async throws {
-        let slow = try RawConnection(port: server.port)
         let chunk = "2000\r\n\(String(repeating: " ", count: 0x2000))\r\n"
-        slow.send(
-            Self.resolve + "Content-Type: application/json\r\nX-Forwarded-For: 9.9.9.9\r\n"
-                + "Transfer-Encoding: chunked\r\n\r\n" + chunk
-        )
+        let fields = "Content-Type: application/json\r\nX-Forwarded-For: 9.9.9.9\r\nTransfer-Encoding: chunked\r\n\r\n"
+        let slow = try RawConnection(port: server.port, sending: Self.resolve + fields + chunk)
         while responder.bodies.batches.used != 0x2000 { await Task.yield() }
         slow.send(chunk)
         #expect(await slow.read(until: "}").hasPrefix("HTTP/1.1 503"))
@@ -161,18 +156,15 @@ import Testing
         #expect(try await server.send(.put, "…/activities/a", body(of: 64 * 1024)).status == 201)
         #expect(try await server.send(.put, "…/activities/a", body(of: 64 * 1024 + 1)).status == 413)
         // A batch may be larger, but this is not a batch.
-        #expect(
-            try await server.send(.post, "…/resolve", body(of: 64 * 1024 + 1)).problem == "invalid-request /aliases"
-        )
+        let batch = try await server.send(.post, "…/resolve", body(of: 64 * 1024 + 1))
+        #expect(batch.problem == "invalid-request /aliases")
     }
 
     @Test func `The worst permitted body stays within its cost`() throws {
-        let item = "{\"\":0},"
         let objects = 49_998
-        let filling = (2 * 1024 * 1024 - 40 - objects * item.utf8.count) / objects
+        let filling = (2 * 1024 * 1024 - 40) / objects - #"{"":0},"#.utf8.count
         let padded = "{\"\(String(repeating: "k", count: filling))\":0},"
-        let text = "{\"x\":[" + String(repeating: padded, count: objects) + "0]}"
-        let bytes = Array(text.utf8)
+        let bytes = Array(("{\"x\":[" + String(repeating: padded, count: objects) + "0]}").utf8)
         #expect(bytes.count <= 2 * 1024 * 1024)
         // Keeps all values, so that none reuses memory. Other tests allocate in between, so the minimum counts.
         var values: [JSONValue] = []

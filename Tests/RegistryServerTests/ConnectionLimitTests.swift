@@ -16,22 +16,17 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct ConnectionLimitTests {
     private static let request = "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-    /// A service that answers 204 after the complete body.
-    private struct Service {
-        let port: Int
-        /// The methods of requests with a complete header.
-        let heads: AsyncStream<HTTPRequest.Method>
+    /// The methods of requests with a complete header.
+    private typealias Heads = AsyncStream<HTTPRequest.Method>
 
-        func awaitPut() async { _ = await heads.first { $0 == .put } }
-    }
-
+    /// Runs a service that answers 204 after the complete body.
     private static func run(
         local: [AddressRange] = [],
         configuration: ServerConfiguration = ServerConfiguration(port: 0),
         connections: Int? = nil,
         ofAddress: Int? = nil,
         logger: Logger = .silent,
-        _ test: (Service) async throws -> Void
+        _ test: (_ port: Int, _ heads: Heads) async throws -> Void
     ) async throws {
         let (heads, arrived) = AsyncStream.makeStream(of: HTTPRequest.Method.self)
         var configuration = configuration
@@ -45,14 +40,14 @@ import Testing
             return .noContent
         }
         try await Listener.run(configuration, local: local, logger: logger, respond) { port in
-            try await test(Service(port: port, heads: heads))
+            try await test(port, heads)
         }
     }
 
     /// Sends a request with half of its body.
-    private static func beginPut(_ connection: RawConnection, _ service: Service) async {
+    private static func beginPut(_ connection: RawConnection, _ heads: Heads) async {
         connection.send("PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{")
-        await service.awaitPut()
+        _ = await heads.first { $0 == .put }
     }
 
     private static func isServed(_ connection: RawConnection) async -> Bool {
@@ -88,8 +83,7 @@ import Testing
     @Test func `A connection beyond the limit is closed`() async throws {
         let log = RecordedLog()
         let most = try Self.mostHeld()
-        try await Self.run(ofAddress: most, logger: log.logger) { service in
-            let port = service.port
+        try await Self.run(ofAddress: most, logger: log.logger) { port, _ in
             var held: [RawConnection] = []
             for _ in 0..<most { held.append(try await Self.open(port)) }
             let before = try Self.descriptors()
@@ -110,12 +104,11 @@ import Testing
     }
 
     @Test func `A caller with many connections does not block other callers`() async throws {
-        try await Self.run(connections: 8, ofAddress: 8) { service in
-            let port = service.port
+        try await Self.run(connections: 8, ofAddress: 8) { port, heads in
             var held: [RawConnection] = []
             for _ in 0..<8 { held.append(try await Self.open(port)) }
             // The first is busy; the second is idle for a shorter time than the others.
-            await Self.beginPut(held[0], service)
+            await Self.beginPut(held[0], heads)
             #expect(await Self.isServed(held[1]))
             let others = [try await Self.open(port, from: 2), try await Self.open(port, from: 3)]
             #expect(await held[2].read().isEmpty)
@@ -130,10 +123,9 @@ import Testing
     }
 
     @Test func `Work of trusted addresses is not dropped`() async throws {
-        try await Self.run(local: IPAddress.loopback, connections: 1) { service in
-            let port = service.port
+        try await Self.run(local: IPAddress.loopback, connections: 1) { port, heads in
             let busy = try await Self.open(port)
-            await Self.beginPut(busy, service)
+            await Self.beginPut(busy, heads)
             for _ in 0..<10 { #expect(try await RawConnection(port: port).read().isEmpty) }
             busy.send("}")
             #expect(await busy.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 204 "))
@@ -148,8 +140,7 @@ import Testing
         let files = try await TestCertificate()
         var configuration = ServerConfiguration(port: 0)
         configuration.tls = try TLSIdentity(certificate: files.certificate, key: files.key, logger: .silent)
-        try await Self.run(local: IPAddress.loopback, configuration: configuration, connections: 1) { service in
-            let port = service.port
+        try await Self.run(local: IPAddress.loopback, configuration: configuration, connections: 1) { port, heads in
             try await TLSTests.call(.automatic, trusting: files) { client in
                 var request = HTTPClientRequest(url: "https://localhost:\(port)/")
                 #expect(try await client.execute(request, timeout: .seconds(10)).version == .http2)
@@ -158,7 +149,7 @@ import Testing
                 request.body = .stream(parts, length: .known(Int64(2)))
                 body.yield(ByteBuffer(string: "{"))
                 async let answer = client.execute(request, timeout: .seconds(60))
-                await service.awaitPut()
+                _ = await heads.first { $0 == .put }
                 for _ in 0..<10 { #expect(try await RawConnection(port: port).read().isEmpty) }
                 body.yield(ByteBuffer(string: "}"))
                 body.finish()

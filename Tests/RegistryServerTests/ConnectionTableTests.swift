@@ -91,10 +91,7 @@ private struct PlainConnections {
     private(set) var all: [Connection] = []
     private var time = 0
 
-    init(most: Int, mostOfNetwork: Int) {
-        self.most = most
-        self.mostOfNetwork = mostOfNetwork
-    }
+    init(most: Int, mostOfNetwork: Int) { (self.most, self.mostOfNetwork) = (most, mostOfNetwork) }
 
     mutating func mark(_ name: Int, isIdle: Bool) {
         guard let index = all.firstIndex(where: { $0.name == name }), all[index].isIdle != isIdle else { return }

@@ -45,21 +45,10 @@ import Testing
         #expect(status == "200 " || answer.contains("misdirected-request"))
     }
 
-    /// The last lacks its host.
-    @Test(arguments: ["NONSENSE", "GET /livez HTTP/1.1"])
-    func `Input that is not HTTP is refused after the complete response before it`(_ input: String) async throws {
-        let answers = try await server.answer(to: "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n\(input)\r\n\r\n")
-            .components(separatedBy: "HTTP/1.1 ")
-        #expect(answers.count == 3 && answers[1].hasPrefix("200 "))
-        #expect(answers[2].hasPrefix("400 ") && answers[2].contains(#""code":"malformed-request""#))
-        #expect(answers[2].contains("Request-Id: ") && answers[2].hasSuffix("}"))
-    }
-
     /// The deadline counts from the connection's start, not from the last byte.
     @Test(.service { $0.limits.idleTimeout = .milliseconds(500) })
     func `A header that arrives too slowly is refused`() async throws {
-        let connection = try RawConnection(port: server.port)
-        connection.send("GET /livez HTTP/1.1\r\nHost: localhost\r\nX: ")
+        let connection = try RawConnection(port: server.port, sending: "GET /livez HTTP/1.1\r\nHost: localhost\r\nX: ")
         connection.trickle(every: .milliseconds(20))
         #expect(await connection.read().isEmpty)
     }

@@ -1,6 +1,7 @@
 import HTTPTypes
 import NIOCore
 import RegistryCore
+import RegistryStore
 import TestSupport
 import Testing
 
@@ -13,7 +14,7 @@ import Testing
         + "Transfer-Encoding: chunked\r\n\r\n"
 
     private static func line(_ token: Int, _ status: Int) -> String {
-        let hex = Hexadecimal.encode(PushToken.sample(token).bytes)
+        let hex = PushToken.sample(token).hexadecimal
         return #"{"token":"\#(hex)","status":\#(status)}"# + "\n"
     }
 
@@ -56,8 +57,7 @@ import Testing
     }
 
     @Test func `Results are sent while reports still arrive`() async throws {
-        let connection = try RawConnection(port: server.port)
-        connection.send(Self.head + Self.chunk(Self.line(91, 200)))
+        let connection = try RawConnection(port: server.port, sending: Self.head + Self.chunk(Self.line(91, 200)))
         let first = await connection.read(until: "}\n\r\n")
         #expect(first.hasPrefix("HTTP/1.1 200 "))
         #expect(first.contains(#""action":"unknown""#))
@@ -72,11 +72,9 @@ import Testing
     /// Postgres needs some of the deadline for the first line.
     @Test(.service { ($0.limits.requestDeadline, $0.limits.idleTimeout) = (.seconds(3), .seconds(600)) })
     func `A stalled sender is disconnected`() async throws {
-        let silent = try RawConnection(port: server.port)
-        silent.send(Self.head + "1\r\n{\r\n")
+        let silent = try RawConnection(port: server.port, sending: Self.head + "1\r\n{\r\n")
         async let nothing = silent.read()
-        let stalled = try RawConnection(port: server.port)
-        stalled.send(Self.head + Self.chunk(Self.line(91, 200)))
+        let stalled = try RawConnection(port: server.port, sending: Self.head + Self.chunk(Self.line(91, 200)))
         #expect(await stalled.read(until: "}\n\r\n").contains(#""action":"unknown""#))
         stalled.send("1\r\n{\r\n")
         let answer = await stalled.read()
@@ -113,5 +111,56 @@ import Testing
         #expect(splitter.add(ByteBuffer(bytes: line + [0x0A])) == [.text(line)])
         #expect(splitter.add(ByteBuffer(bytes: line)) == [])
         #expect(splitter.add(ByteBuffer(bytes: [0x78, 0x0A, 0x79, 0x0A])) == [.tooLong, .text([0x79])])
+    }
+}
+
+@Suite(.timeLimit(.minutes(15))) struct FeedbackRecorderTests {
+    private let metrics = RecordedMetrics()
+    private let clock = ManualClock()
+    private let log = RecordedLog()
+
+    private var recorder: FeedbackRecorder {
+        FeedbackRecorder(clock: clock.clock, logger: log.logger, metrics: metrics)
+    }
+
+    @Test func `Unknown reasons are counted as other`() async throws {
+        let (database, scope) = try await TestDatabase.withScope()
+        let reports = [
+            FeedbackReport(token: .sample(1), status: 400, reason: "BadDeviceToken"),
+            FeedbackReport(token: .sample(2), status: 400, reason: "BadDeviceToken"),
+            FeedbackReport(token: .sample(3), status: 400, reason: "ReasonOfTomorrow"),
+            FeedbackReport(token: .sample(4), status: 403, reason: "BadEnvironmentKeyInToken"),
+            FeedbackReport(token: .sample(5), status: 200),
+        ]
+        let outcome = try await database.registry.apply(reports, in: scope, by: "test")
+        recorder.record(outcome, of: reports, in: scope)
+        #expect(count("BadDeviceToken") == 2 && count("other") == 1 && count("none") == 1)
+        #expect(count("BadEnvironmentKeyInToken") == 1)
+        #expect(log.lines == [])
+    }
+
+    @Test func `A guard that trips is counted, and logged once a minute`() async throws {
+        let (database, scope) = try await TestDatabase.withScope()
+        for number in 1...10 {
+            try await database.registry.registerSample("a\(number)", token: number, minutesAgo: 5, in: scope)
+        }
+        let reports = (1...10).map { FeedbackReport(token: .sample($0), status: 400, reason: "BadDeviceToken") }
+        let outcome = try await database.registry.apply(reports, in: scope, by: "test")
+        #expect(outcome.trippedKinds == ["update"])
+        let recorder = recorder
+        recorder.record(outcome, of: reports, in: scope)
+        recorder.record(outcome, of: reports, in: scope)
+        #expect(metrics.counter(.guardTrips).value == 2)
+        #expect(log.lines.count == 1)
+        let token = PushToken.sample(1).hexadecimal
+        #expect(log.lines[0].contains("com.example.food") && !log.lines[0].contains(token.prefix(16)))
+        clock.advance(by: .seconds(60))
+        recorder.record(outcome, of: reports, in: scope)
+        #expect(log.lines.count == 2)
+        #expect(try await database.registry.quarantineGuards(of: scope.app).map(\.kind) == ["update"])
+    }
+
+    private func count(_ reason: String) -> Int {
+        metrics.counter(.feedback, [("action", "unknown"), ("reason", reason)]).value
     }
 }

@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import Logging
-import PostgresDriver
 import RegistryCore
 import RegistryStore
 import TestSupport
@@ -13,19 +12,9 @@ struct LiveServer {
     let port: Int
     let registry: Registry
 
-    static func run<Value>(
-        _ responder: RegistryResponder,
-        _ configuration: ServerConfiguration,
-        _ test: (LiveServer) async throws -> Value
-    ) async throws -> Value {
-        try await Listener.run(configuration, responder.respond) { port in
-            try await test(LiveServer(port: port, registry: responder.registry))
-        }
-    }
-
-    func key(_ role: Role, of app: String = "com.example.food", expiresAt: Date? = nil) async throws -> TestKey {
+    func key(_ role: Role, of app: String = "com.example.food", expiresAt: Date? = nil) async throws -> APIKey {
         let owner = role == .root ? nil : try await registry.app(BundleID(app))
-        return TestKey(key: try await registry.makeKey(role, of: owner, expiresAt: expiresAt))
+        return try await registry.makeKey(role, of: owner, expiresAt: expiresAt)
     }
 
     /// Lets the users of ``TestIssuer/honest`` sign in to an app.
@@ -53,7 +42,7 @@ struct LiveServer {
     ) async throws -> Reply {
         var fields = fields
         if body != nil, fields[.contentType] == nil { fields[.contentType] = "application/json" }
-        let path = path.replacingOccurrences(of: "…", with: "/v1/apps/com.example.food/sandbox")
+        let path = path.replacing("…", with: "/v1/apps/com.example.food/sandbox")
         return try await Reply.to(method, path, fields, body, port: port)
     }
 
@@ -61,10 +50,13 @@ struct LiveServer {
     ///
     /// - Parameter isAll: whether the caller closes its side.
     func answer(to text: String, isAll: Bool = false) async throws -> String {
-        let connection = try RawConnection(port: port)
-        connection.send(text)
+        let connection = try RawConnection(port: port, sending: text)
         if isAll { connection.finishSending() }
         return await connection.read()
+    }
+
+    func measurements(_ fields: HTTPFields = [:]) async throws -> Measurements {
+        Measurements(try await call(.get, "/metrics", nil, fields))
     }
 
     @discardableResult
@@ -74,9 +66,17 @@ struct LiveServer {
     }
 }
 
-struct TestKey: Sendable {
-    let key: APIKey
-    var fields: HTTPFields { .bearer(key.text.revealed) }
+extension Route {
+    /// The path of a call about an app, with a value for each parameter.
+    func path(_ app: String) -> String {
+        template.replacing("{bundleId}", with: app).replacing("{environment}", with: "sandbox")
+            .replacing("{tokenKind}", with: "widget").replacing("{keyId}", with: "prs_000000000000")
+            .replacing(/\{\w+\}/, with: "x")
+    }
+}
+
+extension APIKey {
+    var fields: HTTPFields { .bearer(text.revealed) }
 }
 
 extension Listener {
@@ -111,21 +111,6 @@ extension Reply {
     }
 }
 
-extension JSONValue {
-    static func token(_ number: Int) -> JSONValue { .string(Hexadecimal.encode(PushToken.sample(number).bytes)) }
-    static func minutesAgo(_ minutes: Double) -> JSONValue { .string(RFC3339.format(.minutesAgo(minutes))) }
-}
-
-extension TestDatabase {
-    func execute(_ statement: SQL) async throws {
-        _ = try await pool.withSession { try $0.execute(statement).count }
-    }
-}
-
-extension Logger {
-    static var silent: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
-}
-
 extension App {
     static func sample(
         _ bundleID: String = "com.example.food",
@@ -149,7 +134,140 @@ extension App {
 extension Registry {
     /// A registry with an unreachable Postgres, unless the address has one.
     static func away(_ address: String = "host=/nonexistent dbname=none", within timeout: Duration) -> Registry {
-        let pool = TestDatabase.pool(address, connections: 2, timeout: timeout)
-        return Registry(pool: pool, logger: .silent)
+        Registry(pool: TestDatabase.pool(address, connections: 2, timeout: timeout), logger: .silent)
     }
+}
+
+/// The values of `/metrics` at one time, by series, such as `pushreg_sweep_rows_total{task="expiry"}`.
+struct Measurements {
+    let text: String
+    private let values: [String: Double]
+
+    init(_ reply: Reply) {
+        text = reply.text
+        let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }
+        values = Dictionary(
+            uniqueKeysWithValues: lines.compactMap { line in
+                line.lastIndex(of: " ").map { (String(line[..<$0]), Double(line[$0...].dropFirst()) ?? .nan) }
+            }
+        )
+    }
+
+    /// The value of a series; zero if it is missing.
+    subscript(_ series: String) -> Double { values[series] ?? 0 }
+}
+
+/// Runs the service during a test, on an empty schema with the app `com.example.food`.
+struct ServiceTrait: TestTrait, SuiteTrait, TestScoping {
+    struct Running {
+        let server: LiveServer
+        let responder: RegistryResponder
+        let database: TestDatabase?
+        let clock: ManualClock
+    }
+
+    @TaskLocal static var running: Running?
+    /// Whether all tests of a suite, or all cases of a test, use one service.
+    var isShared = false
+    var hasManualClock = false
+    let configure: @Sendable (inout ServerConfiguration) -> Void
+    var isRecursive: Bool { !isShared }
+
+    func scopeProvider(for _: Test, testCase: Test.Case?) -> Self? { isShared == (testCase == nil) ? self : nil }
+
+    func provideScope(
+        for _: Test,
+        testCase _: Test.Case?,
+        performing test: @Sendable () async throws -> Void
+    ) async throws {
+        try await run { _ in try await test() }
+    }
+
+    /// Runs the service on an empty schema, or as another instance on a given registry.
+    func run<Value>(
+        on registry: Registry? = nil,
+        clock: ServiceClock? = nil,
+        logger: Logger = .silent,
+        _ test: (LiveServer) async throws -> Value
+    ) async throws -> Value {
+        let database = registry == nil ? try await TestDatabase.withScope().0 : Self.running?.database
+        guard let registry = registry ?? database?.registry else { fatalError("There is no database.") }
+        let manualClock = ManualClock()
+        var configuration = ServerConfiguration(port: 0)
+        configure(&configuration)
+        let responder = RegistryResponder(
+            registry: registry,
+            configuration: configuration,
+            clock: clock ?? (hasManualClock ? manualClock.clock : .system),
+            logger: logger
+        )
+        return try await Listener.run(configuration, responder.respond) { port in
+            let server = LiveServer(port: port, registry: registry)
+            let running = Running(server: server, responder: responder, database: database, clock: manualClock)
+            return try await Self.$running.withValue(running) { try await test(server) }
+        }
+    }
+}
+
+extension Trait where Self == ServiceTrait {
+    /// Without authentication.
+    static var service: Self { service { _ in } }
+    static var secureService: Self { ServiceTrait { _ in } }
+
+    static func service(_ configure: @escaping @Sendable (inout ServerConfiguration) -> Void) -> Self {
+        ServiceTrait {
+            $0.insecureNoAuth = true
+            configure(&$0)
+        }
+    }
+
+    static func secureService(_ configure: @escaping @Sendable (inout ServerConfiguration) -> Void) -> Self {
+        ServiceTrait(configure: configure)
+    }
+
+    /// With authentication, and a clock that stands still.
+    static func timedService(_ configure: @escaping @Sendable (inout ServerConfiguration) -> Void = { _ in }) -> Self {
+        ServiceTrait(hasManualClock: true, configure: configure)
+    }
+
+    /// One service for all tests of a suite, or for all cases of a test. They must use different records.
+    static func shared(_ trait: ServiceTrait) -> Self {
+        ServiceTrait(isShared: true, hasManualClock: trait.hasManualClock, configure: trait.configure)
+    }
+}
+
+private var running: ServiceTrait.Running {
+    ServiceTrait.running ?? { fatalError("The test lacks a trait of ServiceTrait.") }()
+}
+/// The service of a test with ``ServiceTrait``, its internals, its database, and its clock.
+var server: LiveServer { running.server }
+var responder: RegistryResponder { running.responder }
+var database: TestDatabase { running.database ?? { fatalError("The service has no database of this test.") }() }
+var clock: ManualClock { running.clock }
+
+extension ServerConfiguration {
+    /// Trusts the test as a proxy, so a request can name any address as its caller's.
+    mutating func trustTest() { trustedProxies = ["127.0.0.0/8", "::1"].compactMap { AddressRange($0) } }
+}
+
+extension HTTPFields {
+    static func bearer(_ text: String) -> HTTPFields { [.authorization: "Bearer \(text)"] }
+
+    func from(_ address: String) -> HTTPFields { with(.forwardedFor, address) }
+    func on(_ installation: String) -> HTTPFields { with(.installationID, installation) }
+
+    func with(_ name: HTTPField.Name, _ value: String) -> HTTPFields {
+        var fields = self
+        fields[name] = value
+        return fields
+    }
+}
+
+extension HTTPField.Name {
+    static let forwardedFor = HTTPField.Name("X-Forwarded-For")!
+    static let rateLimitPolicy = HTTPField.Name("RateLimit-Policy")!
+}
+
+extension CallerNetwork {
+    static func of(_ address: String) -> CallerNetwork? { CallerNetwork(IPAddress(address)) }
 }

@@ -2,7 +2,6 @@ import HTTPTypes
 import NIOCore
 import NIOEmbedded
 import NIOHTTPTypes
-import RegistryCore
 import Synchronization
 import Testing
 
@@ -152,5 +151,135 @@ import Testing
         #expect(!connection.channel.isActive)
         connection.answer()
         #expect(try connection.heads().isEmpty)
+    }
+}
+
+@Suite struct RequestStateTests {
+    /// A connection that performs steps, and records the actions of its state and the answers to questions.
+    private struct Connection {
+        var state: RequestState
+        private(set) var actions: [String] = []
+
+        init(isStream: Bool) { state = RequestState(mostUnread: 10, isStream: isStream) }
+
+        /// Performs a step. `head` is followed by a path and a value of `Connection`, if any.
+        mutating func perform(_ step: String) {
+            let words = step.split(separator: " ").map(String.init)
+            switch words[0] {
+            case "head":
+                var head = HTTPRequest.to(words[1])
+                if words.count > 2 { head.headerFields[.connection] = words[2] }
+                perform(state.receive(.part(.head(head))))
+            case "body": perform(state.receive(.part(.body(ByteBuffer(string: words[1])))))
+            case "end": perform(state.receive(.part(.end(nil))))
+            case "pause": perform(state.readCompleted())
+            case "fault": perform(state.receive(.fault(.malformedRequest)))
+            case "close": perform(state.receive(.inputClosed))
+            case "stream": state.beginStream()
+            case "full", "taken": state.noteBody(isFull: words[0] == "full")
+            case "respond", "respond-late":
+                perform(state.responded(isWritable: words[0] == "respond"))
+                release()
+            case "writable":
+                state.becameWritable()
+                release()
+            case "busy?": actions.append(state.isBusy ? "busy" : "idle")
+            case "reads?": actions.append(state.mayRead ? "reads" : "waits")
+            case "closes?": actions.append(state.closes ? "closes" : "stays")
+            default: Issue.record("\(step)")
+            }
+        }
+
+        private mutating func release() { while let action = state.releaseNext() { perform(action) } }
+
+        private mutating func perform(_ action: RequestState.Action) {
+            switch action {
+            case .nothing: break
+            case .start:
+                let request = state.takeRequest()
+                actions.append("start \(request?.head.path ?? "") \(String(buffer: request?.body ?? ByteBuffer()))")
+            case .addToBody(let bytes): actions.append("add \(String(buffer: bytes))")
+            case .finishBody: actions.append("finish")
+            case .refuse: actions.append("refuse")
+            case .endConnection: actions.append("end connection")
+            case .close: actions.append("close")
+            }
+        }
+    }
+
+    private static let scripts: [(rule: String, steps: String, actions: [String])] = [
+        (
+            "a whole request starts with its body", "head /1;body ab;body cd;end;busy?;reads?",
+            ["start /1 abcd", "busy", "reads"]
+        ),
+        (
+            "a request starts without the rest of its body", "head /1;body ab;busy?;pause;body cd;end",
+            ["busy", "start /1 ab", "add cd", "finish"]
+        ),
+        (
+            "requests behind a running one are held and start in order",
+            "head /1;end;head /2;end;head /3;end;reads?;respond;reads?;respond;reads?;respond;busy?",
+            ["start /1 ", "waits", "start /2 ", "waits", "start /3 ", "reads", "idle"]
+        ),
+        (
+            "until a response is written, no request starts and nothing is read",
+            "head /1;end;head /2;end;respond-late;reads?;writable", ["start /1 ", "waits", "start /2 "]
+        ),
+        (
+            "nothing is read until the call takes the body", "head /1;pause;full;reads?;taken;reads?",
+            ["start /1 ", "waits", "reads"]
+        ),
+        (
+            "the rest of a body is dropped after an early response, up to a limit",
+            "head /1;pause;respond;body 0123456789;end;head /2;end;respond;head /3;pause;respond;reads?;body 0123456789a",
+            ["start /1 ", "start /2 ", "start /3 ", "reads", "close"]
+        ),
+        (
+            "the last request ends the connection, and later bytes are ignored",
+            "head /1 close;end;head /2;end;closes?;reads?;respond", ["start /1 ", "closes", "waits", "end connection"]
+        ),
+        (
+            "a connection that ends after its response ends after the rest of its request",
+            "head /1 close;pause;respond;closes?;end", ["start /1 ", "closes", "end connection"]
+        ),
+        (
+            "a fault waits for the response before it",
+            "head /1;end;fault;busy?;respond;busy?;respond;reads?",
+            ["start /1 ", "busy", "refuse", "busy", "end connection", "reads"]
+        ),
+        ("a fault within a body gets a response", "head /1;pause;fault", ["start /1 ", "refuse"]),
+        ("a fault during a stream ends the connection", "head /1;pause;stream;fault", ["start /1 ", "close"]),
+        ("a caller that sends nothing more gets the response", "head /1;end;close;respond", ["start /1 ", "close"]),
+    ]
+
+    @Test(arguments: scripts) func `A connection follows its rules`(
+        _ rule: String,
+        _ steps: String,
+        _ actions: [String]
+    ) {
+        var connection = Connection(isStream: false)
+        for step in steps.split(separator: ";") { connection.perform(String(step)) }
+        #expect(connection.actions == actions, "\(rule)")
+    }
+
+    @Test func `After a fault within a body, the call's own response is dropped`() {
+        var connection = Connection(isStream: false)
+        for step in ["head /1", "pause"] { connection.perform(step) }
+        let number = connection.state.number
+        #expect(connection.state.expects(number))
+        connection.perform("fault")
+        #expect(!connection.state.expects(number) && connection.state.expects(connection.state.number))
+    }
+
+    @Test func `A stream closes at its own end, not with its response`() {
+        var connection = Connection(isStream: true)
+        for step in ["head /1", "pause", "fault", "respond", "body rest", "end", "closes?"] { connection.perform(step) }
+        #expect(connection.actions == ["start /1 ", "refuse", "stays"])
+    }
+}
+
+extension HTTPRequest {
+    static func to(_ path: String) -> HTTPRequest {
+        HTTPRequest(method: .put, scheme: "http", authority: "localhost", path: path)
     }
 }

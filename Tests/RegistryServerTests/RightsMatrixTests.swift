@@ -17,13 +17,6 @@ import Testing
         )
     }()
 
-    private static func path(_ route: Route, _ app: String) -> String {
-        route.template.replacingOccurrences(of: "{bundleId}", with: app)
-            .replacingOccurrences(of: "{environment}", with: "sandbox")
-            .replacingOccurrences(of: "{tokenKind}", with: "widget")
-            .replacingOccurrences(of: "{keyId}", with: "prs_000000000000").replacing(/\{\w+\}/, with: "x")
-    }
-
     private struct Caller {
         let name: String
         /// Nil for invalid credentials.
@@ -77,7 +70,7 @@ import Testing
                 for caller in callers where caller.role != .root || route.template != "/v1/apps/{bundleId}" {
                     let expected = Self.expectation(caller, app, app != "com.example.none", allowed, route)
                     let body: JSONValue? = route.body == .none ? nil : 7
-                    let path = Self.path(route, app)
+                    let path = route.path(app)
                     let reply = try await server.call(route.method, path, body, caller.fields.on("x"))
                     let words = "\(caller.name): \(route.method) \(path): \(reply.problem)"
                     if expected == "in" {
@@ -96,8 +89,8 @@ import Testing
         for role in Role.ofApps {
             let fields = try await server.key(role).fields.with(RequestID.field, "same")
             for route in Route.all where route.template.contains("{bundleId}") {
-                let other = try await server.call(route.method, Self.path(route, "com.example.taxi"), nil, fields)
-                let none = try await server.call(route.method, Self.path(route, "com.example.nope"), nil, fields)
+                let other = try await server.call(route.method, route.path("com.example.taxi"), nil, fields)
+                let none = try await server.call(route.method, route.path("com.example.nope"), nil, fields)
                 #expect(other.problem == "unknown-app" && other.body == none.body)
                 #expect(other.fields.filter { $0.name != .date } == none.fields.filter { $0.name != .date })
             }

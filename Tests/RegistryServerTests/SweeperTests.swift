@@ -23,12 +23,8 @@ import Testing
             scopes.append(scope)
         }
         let nineHoursAgo = "started_at = earlier(started_at, '9 hours'), expires_at = earlier(expires_at, '9 hours')"
-        try await run("UPDATE activities SET \(nineHoursAgo)", database)
+        try await database.simple("UPDATE activities SET \(nineHoursAgo)")
         return scopes
-    }
-
-    private func run(_ script: String, _ database: TestDatabase) async throws {
-        try await database.pool.withSession { try $0.simple(script) }
     }
 
     private func sweptScopes(_ database: TestDatabase) async throws -> [Int64] {
@@ -41,19 +37,18 @@ import Testing
     @Test func `The failure of one app does not stop the sweep of others`() async throws {
         let database = try await TestDatabase.make()
         let scopes = try await apps(4, in: database)
-        try await run(
+        try await database.simple(
             """
             CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
             CREATE TRIGGER refusal BEFORE UPDATE ON activities FOR EACH ROW
                 WHEN (new.scope_id = \(scopes[0].id)) EXECUTE FUNCTION refuse();
-            """,
-            database
+            """
         )
         await sweeper(database).sweepOnce()
         #expect(try await sweptScopes(database) == scopes.dropFirst().map(\.id))
         #expect(journal.last?.isComplete == false)
         #expect(metrics.counter(.sweepFailures).value == 1)
-        try await run("DROP TRIGGER refusal ON activities", database)
+        try await database.simple("DROP TRIGGER refusal ON activities")
         await sweeper(database).sweepOnce()
         #expect(try await sweptScopes(database) == scopes.map(\.id))
         #expect(journal.last?.isComplete == true)
@@ -67,7 +62,7 @@ import Testing
         let database = try await TestDatabase.make()
         let scopes = try await apps(2, in: database)
         _ = try await database.registry.renewEventPartitions()
-        try await run("ALTER TABLE \(table) RENAME TO elsewhere", database)
+        try await database.simple("ALTER TABLE \(table) RENAME TO elsewhere")
         await sweeper(database).sweepOnce()
         #expect(try await sweptScopes(database) == scopes.map(\.id))
         #expect(journal.last?.isComplete == isComplete)
@@ -77,7 +72,7 @@ import Testing
     @Test func `The sweep stops when every app fails`() async throws {
         let database = try await TestDatabase.make()
         _ = try await apps(12, in: database)
-        try await run("ALTER TABLE activities RENAME TO elsewhere", database)
+        try await database.simple("ALTER TABLE activities RENAME TO elsewhere")
         let log = RecordedLog()
         await sweeper(database, log.logger).sweepOnce()
         let failures = log.lines.filter { $0.contains("a part of a sweep failed") }

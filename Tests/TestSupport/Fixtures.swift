@@ -52,10 +52,8 @@ extension ActivityRegistration {
 extension Date {
     /// Rounded to whole milliseconds.
     package static func minutesAgo(_ minutes: Double) -> Date {
-        Date(
-            timeIntervalSinceReferenceDate: (Date().timeIntervalSinceReferenceDate * 1000).rounded() / 1000 - minutes
-                * 60
-        )
+        let milliseconds = (Date.timeIntervalSinceReferenceDate * 1000).rounded()
+        return Date(timeIntervalSinceReferenceDate: milliseconds / 1000 - minutes * 60)
     }
 }
 
@@ -63,10 +61,7 @@ extension Registry {
     package func registerSample(_ id: String, token: Int, minutesAgo minutes: Double? = nil, in scope: Scope)
         async throws
     {
-        let registration = ActivityRegistration.sample(
-            token: .sample(token),
-            observedAt: minutes.map { .minutesAgo($0) }
-        )
+        let registration = ActivityRegistration.sample(token: .sample(token), observedAt: minutes.map(Date.minutesAgo))
         _ = try await register(registration, as: .sample(id), in: scope, by: "test")
     }
 

@@ -17,26 +17,22 @@ package struct OwnCluster: Sendable {
         settings: [String: String] = [:],
         _ body: (_ registry: Registry) async throws -> Value
     ) async throws -> Value {
-        let logger = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
         let all = ["fsync": "off"].merging(settings) { $1 }
-        let postgres = try await EmbeddedPostgres.open(directory.path, settings: all, logger: logger)
-        let result: Result<Value, any Error>
-        do {
-            result = .success(
-                try await TestDatabase.withPool(postgres.connectionString) { pool in
-                    // The server accepts readers during its recovery.
-                    try await until {
-                        try await pool.withSession {
-                            try $0.execute("SELECT NOT pg_is_in_recovery()")[0].decode(Bool.self)
-                        }
+        let postgres = try await EmbeddedPostgres.open(directory.path, settings: all, logger: .silent)
+        return try await perform {
+            try await TestDatabase.withPool(postgres.connectionString) { pool in
+                // The server accepts readers during its recovery.
+                try await until {
+                    try await pool.withSession {
+                        try $0.execute("SELECT NOT pg_is_in_recovery()")[0].decode(Bool.self)
                     }
-                    try await SchemaMigrator(pool: pool).migrate()
-                    return try await body(Registry(pool: pool, logger: logger))
                 }
-            )
-        } catch { result = .failure(error) }
-        await postgres.close()
-        return try result.get()
+                try await SchemaMigrator(pool: pool).migrate()
+                return try await body(Registry(pool: pool, logger: .silent))
+            }
+        } andThen: {
+            await postgres.close()
+        }
     }
 
     package func remove() { try? FileManager.default.removeItem(at: directory) }

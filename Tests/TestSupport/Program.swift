@@ -15,22 +15,16 @@ package enum Program {
         _ arguments: [String],
         _ environment: [String: String] = [:]
     ) async throws -> Outcome {
-        let (results, words) = (Pipe(), Pipe())
-        let process = Process(path, arguments, environment, results, words)
-        return try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread {
-                continuation.resume(with: Result { try collect(process, results, words) })
-            }
+        try await onOwnThread {
+            let (results, words) = (Pipe(), Pipe())
+            let process = Process(path, arguments, environment, results, words)
+            try process.run()
+            // These commands do not fill a pipe.
+            let printed = String(decoding: results.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            let said = String(decoding: words.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            process.waitUntilExit()
+            return Outcome(status: process.terminationStatus, results: printed, words: said)
         }
-    }
-
-    private static func collect(_ process: Process, _ results: Pipe, _ words: Pipe) throws -> Outcome {
-        try process.run()
-        // These commands do not fill a pipe.
-        let printed = String(decoding: results.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        let said = String(decoding: words.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return Outcome(status: process.terminationStatus, results: printed, words: said)
     }
 }
 
@@ -49,5 +43,22 @@ extension Process {
         standardInput = FileHandle.nullDevice
         standardOutput = output
         standardError = errors
+    }
+}
+
+package enum Shell {
+    private struct Failed: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// - Returns: the script's output.
+    /// - Throws: the script's output, if the script fails.
+    @discardableResult
+    package static func run(_ script: String, _ variables: [String: String] = [:]) async throws -> String {
+        let variables = variables.merging(["LC_ALL": "C"]) { first, _ in first }
+        let script = ["-euo", "pipefail", "-c", "exec 2>&1\n" + script]
+        let outcome = try await Program.run("/bin/bash", script, variables)
+        guard outcome.status == 0 else { throw Failed(description: outcome.results) }
+        return outcome.results
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// A TCP connection to this machine, for input that HTTP clients cannot send.
 package final class RawConnection: Sendable {
@@ -8,12 +9,7 @@ package final class RawConnection: Sendable {
     ///   - source: the last number of the local address, 127.0.0.1 by default.
     ///   - receiveBuffer: the size of the kernel's buffer in bytes; small for a slow reader.
     ///   - sendTimeout: in whole seconds; after this time without progress, sending fails.
-    package init(
-        port: Int,
-        from source: UInt8 = 1,
-        receiveBuffer: Int32? = nil,
-        sendTimeout: Duration = .zero
-    ) throws {
+    package init(port: Int, from source: UInt8 = 1, receiveBuffer: Int32? = nil, sendTimeout: Duration = .zero) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         if var receiveBuffer {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
@@ -22,6 +18,12 @@ package final class RawConnection: Sendable {
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         if source != 1 { try Self.use(127 << 24 | UInt32(source), port: 0) { bind(descriptor, $0, $1) } }
         try Self.use(INADDR_LOOPBACK, port: port) { connect(descriptor, $0, $1) }
+    }
+
+    /// Connects and sends a text.
+    package convenience init(port: Int, sending text: String) throws {
+        try self.init(port: port)
+        send(text)
     }
 
     package static func use(_ host: in_addr_t, port: Int, _ call: (UnsafePointer<sockaddr>, socklen_t) -> Int32) throws
@@ -55,16 +57,14 @@ package final class RawConnection: Sendable {
     ///
     /// - Returns: the number of bytes sent.
     package func send(_ bytes: [UInt8], times: Int) async -> Int {
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread { [self] in
-                var sent = 0
-                for _ in 0..<times {
-                    let count = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
-                    guard count > 0 else { break }
-                    sent += count
-                }
-                continuation.resume(returning: sent)
+        await onOwnThread { [self] in
+            var sent = 0
+            for _ in 0..<times {
+                let count = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+                guard count > 0 else { break }
+                sent += count
             }
+            return sent
         }
     }
 
@@ -87,11 +87,9 @@ package final class RawConnection: Sendable {
 
     /// - Returns: the number of bytes read; 0 at the end.
     package func take(most: Int) async -> Int {
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread { [self] in
-                var bytes = [UInt8](repeating: 0, count: most)
-                continuation.resume(returning: recv(descriptor, &bytes, most, 0))
-            }
+        await onOwnThread { [self] in
+            var bytes = [UInt8](repeating: 0, count: most)
+            return recv(descriptor, &bytes, most, 0)
         }
     }
 
@@ -106,11 +104,7 @@ package final class RawConnection: Sendable {
     }
 
     private func read(isEnough: @escaping @Sendable ([UInt8]) -> Bool) async -> String {
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread { [self] in
-                continuation.resume(returning: String(decoding: readAll(isEnough), as: UTF8.self))
-            }
-        }
+        await onOwnThread { [self] in String(decoding: readAll(isEnough), as: UTF8.self) }
     }
 
     /// Blocks until the peer closes the connection, or the input is sufficient.
@@ -122,5 +116,27 @@ package final class RawConnection: Sendable {
             text += chunk[..<count]
             if isEnough(text) { return text }
         }
+    }
+}
+
+/// Ports for programs that take seconds until they listen.
+package enum FreePort {
+    private struct NoneIsFree: Error {}
+
+    private static let next = Atomic(Int.random(in: 10_000..<25_000))
+
+    /// An unused port outside the kernel's range for outgoing connections. No other test of this process gets it.
+    package static func take() throws -> Int {
+        for _ in 0..<100 {
+            let port = next.add(1, ordering: .relaxed).oldValue
+            if isFree(port) { return port }
+        }
+        throw NoneIsFree()
+    }
+
+    private static func isFree(_ port: Int) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        defer { close(descriptor) }
+        return (try? RawConnection.use(INADDR_LOOPBACK, port: port) { bind(descriptor, $0, $1) }) != nil
     }
 }

@@ -7,7 +7,7 @@ package struct Reply: Sendable {
     package var fields: HTTPFields
     package let body: [UInt8]
 
-    struct Incomplete: Error, CustomStringConvertible {
+    private struct Incomplete: Error, CustomStringConvertible {
         let description: String
     }
 
@@ -32,17 +32,10 @@ package struct Reply: Sendable {
         for field in fields { head += "\(field.name.rawName): \(field.value)\r\n" }
         if let body { head += "Content-Length: \(body.count)\r\n" }
         let request = Array((head + "\r\n").utf8) + (body ?? [])
-        // Blocks its own thread, because the service needs the threads of tasks.
-        let response: [UInt8] = try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread {
-                continuation.resume(
-                    with: Result {
-                        let connection = try RawConnection(port: port)
-                        connection.send(request)
-                        return connection.readAll()
-                    }
-                )
-            }
+        let response = try await onOwnThread {
+            let connection = try RawConnection(port: port)
+            connection.send(request)
+            return connection.readAll()
         }
         return try Reply(response[...])
     }

@@ -58,9 +58,7 @@ package final class RunningProgram: Sendable {
     package var text: String { seen.withLock { $0.joined(separator: "\n") } }
 
     /// Waits for a line that contains `text`; nil if the program ends without it.
-    package func line(with text: String) async -> String? {
-        await lines.first { $0.contains(text) }
-    }
+    package func line(with text: String) async -> String? { await lines.first { $0.contains(text) } }
 
     package func send(_ signal: Int32) { kill(processID, signal) }
 
@@ -70,13 +68,10 @@ package final class RunningProgram: Sendable {
     /// - Returns: the exit code, or the negated number of the signal that killed it.
     package func end() async -> Int32 {
         while await line(with: "") != nil {}
-        return await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                let status = self.process.withLock { process in
-                    process.waitUntilExit()
-                    return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
-                }
-                continuation.resume(returning: status)
+        return await onOwnThread {
+            self.process.withLock { process in
+                process.waitUntilExit()
+                return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
             }
         }
     }

@@ -12,13 +12,16 @@ package struct SeededGenerator: RandomNumberGenerator {
         mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
         return mixed ^ (mixed >> 31)
     }
-}
 
-extension SeededGenerator {
     /// The first seed of a test's random histories, new in each run, or `PUSHREG_TEST_SEED`. Print it, so that a
     /// failure can be repeated.
     package static func firstSeed() -> UInt64 {
         let given = ProcessInfo.processInfo.environment["PUSHREG_TEST_SEED"]
         return given.flatMap { UInt64($0) } ?? .random(in: 0..<1 << 32)
     }
+}
+
+/// The size of long tests: small by default, full with `deploy/test --long` (`PUSHREG_TEST_LONG` is `1`).
+package enum TestScale {
+    package static let isLong = ProcessInfo.processInfo.environment["PUSHREG_TEST_LONG"] == "1"
 }

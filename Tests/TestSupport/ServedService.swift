@@ -1,4 +1,3 @@
-import Logging
 import ServiceLifecycle
 
 /// Runs a server on a local port during the closure.
@@ -10,8 +9,7 @@ package func serve<Value>(
 ) async throws -> Value {
     let (ports, serving) = AsyncStream.makeStream(of: Int.self)
     let server = try make { serving.yield($0) }
-    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    var configuration = ServiceGroupConfiguration(services: [server], logger: logger)
+    var configuration = ServiceGroupConfiguration(services: [server], logger: .silent)
     // A failed test may leave an unfinished request.
     configuration.maximumGracefulShutdownDuration = .seconds(60)
     let group = ServiceGroup(configuration: configuration)
@@ -24,11 +22,10 @@ package func serve<Value>(
         try await running.value
         throw CancellationError()
     }
-    let outcome: Result<Value, any Error>
-    do { outcome = .success(try await body(port)) } catch { outcome = .failure(error) }
-    await group.triggerGracefulShutdown()
-    let end = await running.result
-    let value = try outcome.get()
-    try end.get()
-    return value
+    return try await perform {
+        try await body(port)
+    } andThen: {
+        await group.triggerGracefulShutdown()
+        try await running.value
+    }
 }

@@ -1,4 +1,3 @@
-import EmbeddedPostgres
 import Foundation
 import Logging
 import PostgresDriver
@@ -24,29 +23,27 @@ package struct TestDatabase: Sendable {
         keepsPlans: Bool = false,
         on cluster: any TestServers = TestCluster.usual
     ) async throws -> Self {
-        let name = "test_" + UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased()
+        let name = "test_" + UUID().uuidString.replacing("-", with: "").lowercased()
         let connectionString = try await cluster.make(name, isAlone: isAlone)
         let lifetime = keepsPlans ? nil : Duration.seconds(10)
         let (url, connections) = (connectionString, maximumConnections)
         let pool = Self.pool(url, connections: connections, timeout: requestTimeout, planLifetime: lifetime)
+        let database = Self(connectionString: connectionString, pool: pool, registry: Registry(pool: pool))
         // For tests that advance the time. A subtraction would depend on the time zone, which Citus rejects in
         // assignments.
-        try await pool.withSession { session in
-            try session.simple(
-                """
-                CREATE FUNCTION earlier(moment timestamptz, span interval) RETURNS timestamptz LANGUAGE sql IMMUTABLE
-                RETURN (moment AT TIME ZONE 'UTC' - span) AT TIME ZONE 'UTC'
-                """
-            )
-        }
-        return Self(connectionString: connectionString, pool: pool, registry: Registry(pool: pool))
+        try await database.simple(
+            """
+            CREATE FUNCTION earlier(moment timestamptz, span interval) RETURNS timestamptz LANGUAGE sql IMMUTABLE
+            RETURN (moment AT TIME ZONE 'UTC' - span) AT TIME ZONE 'UTC'
+            """
+        )
+        return database
     }
 
     /// Simulates another instance of the service.
     package func anotherRegistry(maximumConnections: Int = 8, isSilent: Bool = false) -> Registry {
         let pool = Self.pool(connectionString, connections: maximumConnections, timeout: .seconds(240))
-        let logger = isSilent ? Logger(label: "store") { _ in SwiftLogNoOpLogHandler() } : Logger(label: "store")
-        return Registry(pool: pool, logger: logger)
+        return Registry(pool: pool, logger: isSilent ? .silent : Logger(label: "store"))
     }
 
     /// This database as another instance of the service uses it.
@@ -73,6 +70,24 @@ package struct TestDatabase: Sendable {
         }
     }
 
+    package func texts(_ query: SQL) async throws -> [String] {
+        try await pool.withSession { try $0.execute(query).decode(String.self) }
+    }
+
+    package func execute(_ statement: SQL) async throws {
+        _ = try await pool.withSession { try $0.execute(statement).count }
+    }
+
+    /// Runs a script of several statements.
+    package func simple(_ script: String) async throws { try await pool.withSession { try $0.simple(script) } }
+
+    /// In the shell's script, `$bin` is the directory of Postgres's programs, and `$database` the connection string.
+    package func shell(_ script: String, _ variables: [String: String] = [:]) async throws {
+        let programs = try await texts("SELECT setting FROM pg_config WHERE name = 'BINDIR'")[0]
+        let known = ["bin": programs, "database": connectionString]
+        try await Shell.run(script, variables.merging(known) { first, _ in first })
+    }
+
     package static func pool(
         _ url: String,
         connections: Int,
@@ -90,4 +105,20 @@ package struct TestDatabase: Sendable {
             logger: logger
         )
     }
+}
+
+extension PostgresSession {
+    /// The types that the server infers for the parameters of a query, in the order of ``Query/parameters``.
+    package func parameterTypes(of query: Query) throws -> [String] {
+        try simple("PREPARE described AS \(query.text)")
+        let types = try execute(
+            "SELECT parameter_types::text[] FROM pg_prepared_statements WHERE name = 'described'"
+        )[0].decode([String].self)
+        try simple("DEALLOCATE described")
+        return types
+    }
+}
+
+extension Logger {
+    package static var silent: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
 }

@@ -48,24 +48,16 @@ package final class TestProvider: Sendable {
         let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.configureHTTPServerPipeline()
-                    try channel.pipeline.syncOperations.addHandler(
-                        Handler { request, text, authorization in
-                            providers.withLock(\.self)?.answer(request, text, authorization)
-                        }
-                    )
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.configureHTTPServerPipeline()
+                    try pipeline.addHandler(NIOHTTPServerRequestAggregator(maxContentLength: 1 << 20))
+                    try pipeline.addHandler(Handler { request in providers.withLock(\.self)?.answer(request) })
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
         let provider = TestProvider(server, port: server.localAddress?.port ?? 0)
         providers.withLock { $0 = provider }
-        do {
-            try await body(provider)
-        } catch {
-            try await server.close()
-            throw error
-        }
-        try await server.close()
+        try await perform({ try await body(provider) }, andThen: { try await server.close() })
     }
 
     package func change(_ body: (inout Behaviour) -> Void) { behaviour.withLock { body(&$0) } }
@@ -81,7 +73,9 @@ package final class TestProvider: Sendable {
     }
 
     /// Nil if the provider does not respond.
-    private func answer(_ head: HTTPRequestHead, _ form: String, _ authorization: String?) -> Answer? {
+    private func answer(_ request: NIOHTTPServerRequestFull) -> Answer? {
+        let (head, form) = (request.head, request.body.map { String(buffer: $0) } ?? "")
+        let authorization = head.headers.first(name: "Authorization")
         let parts = head.uri.split(separator: "?", maxSplits: 1).map(String.init)
         let (path, text) = (parts[0], head.method == .POST ? form : parts.dropFirst().first ?? "")
         requests.withLock { $0.append("\(head.method) \(path) \(text)") }
@@ -159,41 +153,27 @@ package final class TestProvider: Sendable {
 
     /// The fields of a query or form.
     package static func fields(_ text: String) -> [String: String] {
-        let pairs = text.split(separator: "&").map {
-            $0.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        }
-        return Dictionary(
-            pairs.map { pair in
-                let words = pair.map { String($0).removingPercentEncoding ?? "" }
-                return (words[0], words.count > 1 ? words[1] : "")
-            }
-        ) { $1 }
+        let items = URLComponents(string: "?" + text)?.queryItems ?? []
+        return Dictionary(items.map { ($0.name, $0.value ?? "") }) { $1 }
     }
 }
 
 private final class Handler: ChannelInboundHandler {
-    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundIn = NIOHTTPServerRequestFull
     typealias OutboundOut = HTTPServerResponsePart
 
-    private let answer: (HTTPRequestHead, String, String?) -> TestProvider.Answer?
-    private var head: HTTPRequestHead?
-    private var body = ""
+    private let answer: (NIOHTTPServerRequestFull) -> TestProvider.Answer?
 
-    init(_ answer: @escaping (HTTPRequestHead, String, String?) -> TestProvider.Answer?) { self.answer = answer }
+    init(_ answer: @escaping (NIOHTTPServerRequestFull) -> TestProvider.Answer?) { self.answer = answer }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        switch unwrapInboundIn(data) {
-        case .head(let head): self.head = head
-        case .body(let bytes): body += String(buffer: bytes)
-        case .end:
-            guard let head, let answer = answer(head, body, head.headers.first(name: "Authorization")) else { return }
-            var fields = answer.fields
-            fields.add(name: "Content-Length", value: "\(answer.text.utf8.count)")
-            let response = HTTPResponseHead(version: .http1_1, status: answer.status, headers: fields)
-            context.write(wrapOutboundOut(.head(response)), promise: nil)
-            context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: answer.text)))), promise: nil)
-            let channel = context.channel
-            context.writeAndFlush(wrapOutboundOut(.end(nil))).whenComplete { _ in channel.close(promise: nil) }
-        }
+        guard let answer = answer(unwrapInboundIn(data)) else { return }
+        var fields = answer.fields
+        fields.add(name: "Content-Length", value: "\(answer.text.utf8.count)")
+        let response = HTTPResponseHead(version: .http1_1, status: answer.status, headers: fields)
+        context.write(wrapOutboundOut(.head(response)), promise: nil)
+        context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: answer.text)))), promise: nil)
+        let channel = context.channel
+        context.writeAndFlush(wrapOutboundOut(.end(nil))).whenComplete { _ in channel.close(promise: nil) }
     }
 }

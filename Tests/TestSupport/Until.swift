@@ -1,4 +1,6 @@
-struct NeverCameTrue: Error, CustomStringConvertible {
+import Foundation
+
+private struct NeverCameTrue: Error, CustomStringConvertible {
     let description: String
 }
 
@@ -18,4 +20,27 @@ package func until(
         }
         try await Task.sleep(for: .milliseconds(5))
     }
+}
+
+/// Runs blocking work on its own thread, because the service needs the threads of tasks.
+package func onOwnThread<Value: Sendable, Failure>(
+    _ work: @escaping @Sendable () throws(Failure) -> Value
+) async throws(Failure) -> Value {
+    try await withCheckedContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(returning: Result(catching: work)) }
+    }.get()
+}
+
+/// Runs a body and then a cleanup, also after an error of the body.
+package func perform<Value>(
+    _ body: () async throws -> Value,
+    andThen close: () async throws -> Void
+) async throws -> Value {
+    let value: Value
+    do { value = try await body() } catch {
+        try? await close()
+        throw error
+    }
+    try await close()
+    return value
 }

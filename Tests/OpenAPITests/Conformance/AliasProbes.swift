@@ -1,10 +1,7 @@
 import RegistryCore
+import TestSupport
 
 extension Probe {
-    private static func put(_ id: String, _ token: Int, alias: String) -> Message {
-        .put("…/activities/" + id, Sample.registration(token, minutesAgo: 1, ["aliases": ["orderId": .string(alias)]]))
-    }
-
     private static let pages = [
         ("listActivitiesByAlias", "activities"), ("listStartTokensByAlias", "start-tokens"),
         ("listDeviceTokensByAlias", "device-tokens"), ("listTokensOfKindByAlias", "tokens/widget"),
@@ -18,7 +15,7 @@ extension Probe {
     static let lists: [Probe] =
         pages + [
             Probe("listActivitiesByAlias", "a page", .get("…/aliases/orderId/o-2/activities?limit=1"))
-                .after(put("list-1", 50, alias: "o-2"), put("list-2", 51, alias: "o-2"))
+                .after(.activity("list-1", 50, order: "o-2"), .activity("list-2", 51, order: "o-2"))
                 .gives([
                     "alias": ["kind": "orderId", "value": "o-2"], "pushType": "liveactivity", "channels": [],
                     "topic": "com.example.food.push-type.liveactivity", "/activities/0/activityId": "list-1",
@@ -28,7 +25,7 @@ extension Probe {
             Probe("listActivitiesByAlias", "nothing", .get("…/aliases/userId/nobody%2F%2B/activities"))
                 .gives(200, ["activities": [], "channels": [], "alias": ["kind": "userId", "value": "nobody/+"]]),
             Probe("listActivitiesByAlias", "as lines", .lines("…/aliases/orderId/o-4/activities"))
-                .after(put("list-3", 52, alias: "o-4"))
+                .after(.activity("list-3", 52, order: "o-4"))
                 .gives([
                     "/0/alias/value": "o-4", "/1/activityId": "list-3", "/2": ["end": true, "count": 1], "/3": .null,
                 ]),
@@ -39,7 +36,7 @@ extension Probe {
             Probe("listActivitiesByAlias", "from an empty cursor", .get("…/aliases/orderId/x/activities?cursor="))
                 .fails(.invalidCursor).at("/cursor"),
             Probe("endActivitiesByAlias", "two", .delete("…/aliases/orderId/o-5/activities"))
-                .after(put("end-1", 53, alias: "o-5"), put("end-2", 54, alias: "o-5"))
+                .after(.activity("end-1", 53, order: "o-5"), .activity("end-2", 54, order: "o-5"))
                 .gives(200, ["ended": 2]),
             Probe("endActivitiesByAlias", "none", .delete("…/aliases/orderId/o-8/activities")).gives(200, ["ended": 0]),
             Probe("endActivitiesByAlias", "of no kind", .delete("…/aliases/7/x/activities")).fails(.invalidRequest),
@@ -47,9 +44,9 @@ extension Probe {
 
     static let resolutions: [Probe] = [
         Probe("resolveAliases", "found and not", .post("…/resolve", foundAndNot))
-            .after(put("resolve-1", 55, alias: "o-6"), put("resolve-2", 56, alias: "o-6"))
+            .after(.activity("resolve-1", 55, order: "o-6"), .activity("resolve-2", 56, order: "o-6"))
             .gives([
-                "/results/0/activities/0/token": Sample.token(55), "/results/0/activities/1": .null,
+                "/results/0/activities/0/token": .token(55), "/results/0/activities/1": .null,
                 "/results/0/truncated": true, "/results/1/alias/value": "o-7", "/results/1/activities": [],
                 "/results/1/channels": [], "/results/1/truncated": false, "/results/2": .null,
             ]),

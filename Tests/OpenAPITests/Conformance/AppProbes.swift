@@ -13,21 +13,20 @@ extension Probe {
         ],
     ]
 
-    private static let kind: JSONValue = ["topicSuffix": ".card", "pushType": "card", "per": "attributes-type"]
-    private static let kinds: JSONValue = ["card": kind]
+    private static let defaults: JSONObject = [
+        "bundleId": "com.example.new", "activityLifetime": "PT8H", "tombstoneRetention": "P7D",
+        "eventRetention": "P90D", "jwt": .null,
+    ]
+    private static let kinds: JSONValue = [
+        "card": ["topicSuffix": ".card", "pushType": "card", "per": "attributes-type"]
+    ]
 
     static let apps: [Probe] = [
         Probe("listApps", "all", .get("/v1/apps")).gives(200),
         Probe("putApp", "with a kind of tokens", .put(path + "com.example.kinds", ["tokenKinds": kinds]))
             .gives(201, ["/tokenKinds/card/per": "attributes-type"]),
         Probe("putApp", "a new one", .put(path + "com.example.new", [:]))
-            .gives(
-                201,
-                [
-                    "bundleId": "com.example.new", "activityLifetime": "PT8H", "tombstoneRetention": "P7D",
-                    "eventRetention": "P90D", "jwt": .null,
-                ]
-            ),
+            .gives(201, defaults),
         Probe("putApp", "with all settings", .put(path + "com.example.full", settings))
             .after(.put(path + "com.example.full", [:]))
             .gives(200, settings.members),
@@ -100,8 +99,7 @@ extension Probe {
         [
             registrations, refusedRegistrations, reads, ends, namedRegistrations, namedEnds, lists, resolutions,
             feedback, plans, fullStates, malformedItems, installations, slots, tokenLists, channels, refusedChannels,
-            ofOthers, audit, scheduledActivities, apps, apiKeys, forbidden,
-            service, excluded, erased, paths,
+            ofOthers, audit, scheduledActivities, apps, apiKeys, forbidden, service, excluded, erased, paths,
         ].flatMap { $0 }
     }
 }

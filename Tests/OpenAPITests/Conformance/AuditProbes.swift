@@ -4,15 +4,10 @@ extension Probe {
     private static let phone = "…/installations/audit-1"
     private static let named: JSONObject = ["aliases": ["matchId": "audit"], "installationId": "audit-1"]
 
-    private static func activity(_ id: String, _ token: Int) -> Message {
-        .put("…/activities/\(id)", Sample.registration(token, minutesAgo: 3, named))
-    }
+    private static func activity(_ id: String, _ token: Int) -> Message { .activity(id, token, 3, named) }
 
     private static let installation: Message = .put(phone, ["aliases": ["matchId": "audit"]])
-    private static let startToken: Message = .put(
-        phone + "/start-tokens/Delivery",
-        Sample.registration(222, minutesAgo: 3)
-    )
+    private static let startToken: Message = .token("audit-1/start-tokens/Delivery", 222, 3)
 
     /// A position of the database with the number 1.
     private static let otherDatabase = "1.1.1.1.1.1.0.0.1.1.1.0.0."
@@ -34,12 +29,7 @@ extension Probe {
         Probe("listStaleTokens", "of another cursor", .get("…/audit/stale?cursor=nonsense")).fails(.invalidCursor),
         Probe("purgeStaleTokens", "what would go", .post("…/audit/stale/purge", ["reason": "expired"]))
             .gives(200, ["dryRun": true, "complete": true]),
-        Probe(
-            "purgeStaleTokens",
-            "for good",
-            .post("…/audit/stale/purge", ["kind": "device", "unconfirmedFor": "P30D", "dryRun": false])
-        )
-        .gives(200, ["purged": 0]),
+        Probe("purgeStaleTokens", "for good", .post("…/audit/stale/purge", oldDeviceTokens)).gives(200, ["purged": 0]),
         Probe("purgeStaleTokens", "for no reason", .post("…/audit/stale/purge", ["reason": "boredom"]))
             .fails(.invalidRequest),
         Probe("listAuditEvents", "all", .get("…/audit/events?limit=1000")).gives(200),
@@ -65,6 +55,7 @@ extension Probe {
             .fails(.invalidCursor),
     ]
 
+    private static let oldDeviceTokens: JSONValue = ["kind": "device", "unconfirmedFor": "P30D", "dryRun": false]
     private static let filters =
         "installationId=audit-9&subject=nobody&alias=matchId:audit&type=purged&since=2026-01-01T00:00:00Z"
         + "&until=2999-01-01T00:00:00Z"

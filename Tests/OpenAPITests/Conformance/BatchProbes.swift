@@ -1,23 +1,25 @@
 import RegistryCore
+import TestSupport
 
 extension Probe {
     private static func put(_ installation: String, _ minutes: Double, _ activities: JSONValue) -> Message {
-        let id = JSONValue.string(installation), time = Sample.minutesAgo(minutes)
-        let body: JSONValue = ["observedAt": time, "installationId": id, "activities": activities]
+        let body: JSONValue = [
+            "observedAt": .minutesAgo(minutes), "installationId": .string(installation), "activities": activities,
+        ]
         return .put("…/installations/\(installation)/activities", body)
     }
 
     private static func register(_ id: String, _ token: Int, of installation: String = "phone-6") -> Message {
-        .put("…/activities/" + id, Sample.registration(token, minutesAgo: 2, ["installationId": .string(installation)]))
+        .activity(id, token, 2, ["installationId": .string(installation)])
     }
 
     private static let listed: JSONValue = [
-        ["activityId": "state-1", "token": Sample.token(58)], ["activityId": "state-2"], ["activityId": "state-3"],
+        ["activityId": "state-1", "token": .token(58)], ["activityId": "state-2"], ["activityId": "state-3"],
     ]
 
     private static let repetitions: JSONValue = [
-        ["token": "00"], ["activityId": "state-8", "token": Sample.token(420)],
-        ["activityId": "state-8", "token": Sample.token(421)], ["activityId": "state-9", "token": Sample.token(420)],
+        ["token": "00"], ["activityId": "state-8", "token": .token(420)],
+        ["activityId": "state-8", "token": .token(421)], ["activityId": "state-9", "token": .token(420)],
     ]
 
     static let fullStates: [Probe] = [
@@ -42,19 +44,15 @@ extension Probe {
                 "/results/2/problem/errors/0/pointer": "/activities/2/activityId",
                 "/results/3/problem/errors/0/pointer": "/activities/3/token",
             ]),
-        Probe("getActivity", "listed twice", .get("…/activities/state-8")).gives(200, ["token": Sample.token(420)]),
-        Probe(
-            "putFullState",
-            "of another push type",
-            put("phone-94", 1, [["activityId": "state-10", "pushType": "token"]])
-        )
-        .gives([
-            "/results/0/activityId": "state-10", "/results/0/problem/status": 422,
-            "/results/0/problem/errors/0": [
-                "pointer": "/activities/0/pushType",
-                "detail": "must be \"channel\" or \"none\"; omit it for an activity that gets a token",
-            ],
-        ]),
+        Probe("getActivity", "listed twice", .get("…/activities/state-8")).gives(200, ["token": .token(420)]),
+        Probe("putFullState", "of another push type", put("phone-94", 1, [["activityId": "s", "pushType": "token"]]))
+            .gives([
+                "/results/0/activityId": "s", "/results/0/problem/status": 422,
+                "/results/0/problem/errors/0": [
+                    "pointer": "/activities/0/pushType",
+                    "detail": "must be \"channel\" or \"none\"; omit it for an activity that gets a token",
+                ],
+            ]),
         Probe("putFullState", "without ids", put("phone-9", 1, [["activityId": "state-5", "token": "xyz"], [:], 7]))
             .gives([
                 "/results/0/activityId": "state-5", "/results/0/problem/code": "invalid-request",
@@ -88,5 +86,5 @@ extension Probe {
     private static let times: [JSONValue] = [1_795_248_000, 0, 1_795_248_000_000].map {
         ["token": "aa11bb23", "status": 410, "timestamp": $0]
     }
-    private static let farAhead: JSONValue = ["activityId": "state-10", "startsAt": Sample.minutesAgo(-30 * 1440 - 60)]
+    private static let farAhead: JSONValue = ["activityId": "state-10", "startsAt": .minutesAgo(-30 * 1440 - 60)]
 }

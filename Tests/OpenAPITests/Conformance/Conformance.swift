@@ -1,6 +1,9 @@
 import HTTPTypes
 import RegistryCore
+import RegistryStore
 import TestSupport
+
+@testable import RegistryServer
 
 /// Validates responses against the document, and collects the documented ones that occurred.
 struct Conformance: Sendable {
@@ -14,15 +17,15 @@ struct Conformance: Sendable {
         static func < (left: Outcome, right: Outcome) -> Bool { left.description < right.description }
     }
 
-    let document: OpenAPIDocument
+    let document: APIDocument
     private(set) var given: Set<Outcome> = []
 
-    init(_ document: OpenAPIDocument) { self.document = document }
+    init(_ document: APIDocument) { self.document = document }
 
     var documented: Set<Outcome> {
         Set(
             document.operations.flatMap { operation in
-                operation.responses.flatMap { Self.outcomes($0, of: operation.id) }
+                operation.documentedResponses.flatMap { Self.outcomes($0, of: operation.id) }
             }
         )
     }
@@ -79,5 +82,31 @@ struct Conformance: Sendable {
 
     private func faults(of value: JSONValue, against schema: JSONValue) -> [JSONFault] {
         SchemaValidator(document: document.json, refusesUndocumented: true).faults(of: value, against: schema)
+    }
+}
+
+struct ConformanceServer: Sendable {
+    private let port: Int
+
+    static func run<Value: Sendable>(
+        _ registry: Registry,
+        keyRate: RateLimit? = nil,
+        sweepInterval: Duration = .seconds(60),
+        _ body: @escaping @Sendable (ConformanceServer) async throws -> Value
+    ) async throws -> Value {
+        var configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
+        configuration.keyRate = keyRate
+        configuration.sweepInterval = sweepInterval
+        return try await serve {
+            try Server(registry: registry, configuration: configuration, logger: .silent, onServing: $0)
+        } _: {
+            try await body(ConformanceServer(port: $0))
+        }
+    }
+
+    /// Sends a request on a new connection, because some responses close theirs.
+    func send(_ message: Message) async throws -> Reply {
+        let (method, target, authority) = (message.method, message.target, message.authority)
+        return try await Reply.to(method, target, authority: authority, message.fields, message.body, port: port)
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import RegistryCore
+import TestSupport
 
 extension Probe {
     static let excluded: [Probe] = [
@@ -23,33 +24,37 @@ extension Probe {
         ]
     ]
 
-    private static func named(_ id: String, _ token: Int, _ order: String) -> Message {
-        .put("…/activities/" + id, Sample.registration(token, minutesAgo: 1, ["aliases": ["orderId": .string(order)]]))
-    }
-
     private static func eraseAlias(_ order: String) -> Message {
         .post(erasures, ["alias": ["kind": "orderId", "value": .string(order)]])
     }
 
     static let erased: [Probe] = [
         Probe("erase", "two activities of an alias", eraseAlias("erased-2"))
-            .after(named("erased-1", 430, "erased-2"), named("erased-2", 431, "erased-2"))
+            .after(.activity("erased-1", 430, order: "erased-2"), .activity("erased-2", 431, order: "erased-2"))
             .gives(200, ["activities": 2, "events": 2]),
         Probe("getActivity", "of another alias", .get("…/activities/spared"))
-            .after(named("spared", 432, "spared"), named("erased-3", 433, "erased-3"), eraseAlias("erased-3"))
-            .gives(200, ["token": Sample.token(432)]),
-        Probe("registerActivity", "that was erased", named("erased-4", 434, "erased-4"))
-            .after(named("erased-4", 434, "erased-4"), eraseAlias("erased-4"))
+            .after(
+                .activity("spared", 432, order: "spared"),
+                .activity("erased-3", 433, order: "erased-3"),
+                eraseAlias("erased-3")
+            )
+            .gives(200, ["token": .token(432)]),
+        Probe("registerActivity", "that was erased", .activity("erased-4", 434, order: "erased-4"))
+            .after(.activity("erased-4", 434, order: "erased-4"), eraseAlias("erased-4"))
             .fails(.activityEnded).names("serverTime"),
         Probe("getActivity", "that was erased and ended", .get("…/activities/erased-5"))
-            .after(named("erased-5", 435, "erased-5"), eraseAlias("erased-5"), .delete("…/activities/erased-5"))
+            .after(
+                .activity("erased-5", 435, order: "erased-5"),
+                eraseAlias("erased-5"),
+                .delete("…/activities/erased-5")
+            )
             .fails(.activityNotFound),
         Probe("erase", "no kind of alias", .post(erasures, ["alias": ["kind": "1", "value": "x"]]))
             .fails(.invalidRequest),
         Probe("erase", "no name of a user", .post(erasures, ["subject": ""])).fails(.invalidRequest),
         Probe("erase", "no installation", .post(erasures, ["installationId": 7])).fails(.invalidRequest),
         // Observed before the installation's erasure.
-        Probe("putInstallation", "that was erased", .put(phone, ["observedAt": Sample.minutesAgo(5)]))
+        Probe("putInstallation", "that was erased", .put(phone, ["observedAt": .minutesAgo(5)]))
             .after(erasure)
             .fails(.activityEnded),
         Probe("putFullState", "that was erased", .put(phone + "/activities", state))
@@ -59,7 +64,7 @@ extension Probe {
 
     private static let phone = "…/installations/erased-1"
     private static let erasure: Message = .post(erasures, ["installationId": "erased-1"])
-    private static let state: JSONValue = ["observedAt": Sample.minutesAgo(5), "activities": []]
+    private static let state: JSONValue = ["observedAt": .minutesAgo(5), "activities": []]
     private static let erasures = "…/erasures"
     private static let alias: JSONValue = ["kind": "orderId", "value": "o-10"]
     private static let keys = "/v1/apps/" + Message.bundleID + "/keys"

@@ -1,12 +1,9 @@
 import RegistryCore
+import TestSupport
 
 extension Probe {
-    private static func put(_ id: String, _ token: Int) -> Message {
-        .put("…/activities/" + id, Sample.registration(token, minutesAgo: 5))
-    }
-
     private static func report(_ token: Int, _ status: Int, _ reason: JSONValue = .null) -> JSONValue {
-        ["token": Sample.token(token), "status": .integer(Int64(status)), "reason": reason]
+        ["token": .token(token), "status": .integer(Int64(status)), "reason": reason]
     }
 
     /// A request body as gorush 1.18 writes it.
@@ -20,12 +17,12 @@ extension Probe {
 
     /// Twelve different reports on one token, each twice.
     private static let repeated = (0..<24).map { number -> JSONValue in
-        ["token": Sample.token(440), "status": 410, "timestamp": .integer(1_700_000_000_000 + Int64(number % 12))]
+        ["token": .token(440), "status": 410, "timestamp": .integer(1_700_000_000_000 + Int64(number % 12))]
     }
     private static let manyKinds = [
         report(61, 200), report(61, 429, "TooManyRequests"), report(62, 410, "Unregistered"),
         report(63, 400, "BadDeviceToken"), report(64, 410),
-        ["token": Sample.token(61), "status": 410, "timestamp": 1_700_000_000_000, "apnsId": "8B0D4C6A"],
+        ["token": .token(61), "status": 410, "timestamp": 1_700_000_000_000, "apnsId": "8B0D4C6A"],
     ]
     private static let allKept = JSONObject((0..<24).map { ("/results/\($0)/action", "kept-newer") })
 
@@ -33,8 +30,8 @@ extension Probe {
         ("TooManyRequests", "kept"), ("dial tcp: no such host", "kept"), ("Unregistered", "dropped"),
         ("BadDeviceToken", "quarantined"),
     ].enumerated().map { number, row in
-        Probe("giveGorushFeedback", "of \(row.0)", gorush(row.0, Sample.token(450 + number)))
-            .after(put("gorush-\(number)", 450 + number))
+        Probe("giveGorushFeedback", "of \(row.0)", gorush(row.0, .token(450 + number)))
+            .after(.activity("gorush-\(number)", 450 + number, 5))
             .gives(200, ["action": .string(row.1)])
     }
 
@@ -51,38 +48,31 @@ extension Probe {
             Probe("giveGorushFeedback", "of a number", gorush("Unregistered", 1, platform: "android"))
                 .fails(.invalidRequest).at("/token"),
             Probe("reportFeedback", "of many kinds", .report(manyKinds))
-                .after(put("fed-1", 61), put("fed-2", 62), put("fed-3", 63))
+                .after(.activity("fed-1", 61, 5), .activity("fed-2", 62, 5), .activity("fed-3", 63, 5))
                 .gives([
                     "/results/0/action": "delivered", "/results/1/action": "kept", "/results/2/action": "dropped",
                     "/results/3/action": "quarantined", "/results/4/action": "unknown",
-                    "/results/5/action": "kept-newer",
-                    "/results/6": .null,
+                    "/results/5/action": "kept-newer", "/results/6": .null,
                 ]),
             Probe("reportFeedback", "of one token again and again", .report(repeated))
-                .after(put("fed-6", 440))
+                .after(.activity("fed-6", 440, 5))
                 .gives(200, allKept),
             Probe("reportFeedback", "of nothing", .report([])).gives(200, ["results": []]),
             Probe("reportFeedback", "of too much", .report([JSONValue](repeating: report(61, 200), count: 1001)))
                 .fails(.invalidRequest).at("/reports"),
             Probe("reportFeedback", "without reports", .post("…/feedback", ["reports": .null]))
                 .fails(.invalidRequest).at("/reports"),
-            Probe("registerActivity", "of a dead token", put("fed-4", 65))
+            Probe("registerActivity", "of a dead token", .activity("fed-4", 65, 5))
                 .after(.report([report(65, 410)]))
                 .fails(.tokenUnregistered, ["reason": "unregistered"]),
-            Probe(
-                "registerActivityByAlias",
-                "of a dead one",
-                .post("…/activities", Sample.registration(67, minutesAgo: 5, ["alias": "o-9"]))
-            )
-            .after(.report([report(67, 410)]))
-            .fails(.tokenUnregistered),
+            Probe("registerActivityByAlias", "of a dead one", .named("o-9", 67, 5))
+                .after(.report([report(67, 410)]))
+                .fails(.tokenUnregistered),
             Probe("releaseActivity", "quarantined", .post("…/activities/fed-5/release"))
-                .after(put("fed-5", 66), .report([report(66, 400, "BadDeviceToken")]))
+                .after(.activity("fed-5", 66, 5), .report([report(66, 400, "BadDeviceToken")]))
                 .gives(200, ["released": 1]),
-            Probe("releaseActivity", "released before", .post("…/activities/fed-5/release")).gives(
-                200,
-                ["released": 0]
-            ),
+            Probe("releaseActivity", "released before", .post("…/activities/fed-5/release"))
+                .gives(200, ["released": 0]),
             Probe("releaseActivity", "unknown", .post("…/activities/nobody/release")).fails(.activityNotFound),
             Probe("releaseActivity", "with a long id", .post("…/activities/\(Sample.longID)/release"))
                 .fails(.invalidRequest),

@@ -39,10 +39,6 @@ enum Mistake: String, Sendable, CaseIterable {
 extension Probe {
     private static let activities = "…/activities/"
 
-    private static func register(_ id: String, _ token: Int) -> Message {
-        .put(activities + id, Sample.registration(token))
-    }
-
     static let paths = [unknownScopes, limits, ids, refusedIDs, everyFault].flatMap { $0 }
 
     private static let unknownScopes = [
@@ -56,23 +52,20 @@ extension Probe {
 
     private static let ids = [
         String(repeating: "x", count: 128), String(repeating: "%C3%A9", count: 64), "a%2Fb", "%20", "...",
-    ].enumerated().map { Probe("registerActivity", "as \($1)", register($1, 490 + $0)).gives(201) }
+    ].enumerated().map { Probe("registerActivity", "as \($1)", .activity($1, 490 + $0)).gives(201) }
 
     private static let refusedIDs = [String(repeating: "%C3%A9", count: 65), "a%0Ab", "a%C2%85b", ".", "%2E."].map {
-        Probe("registerActivity", "as \($0)", register($0, 499)).fails(.invalidRequest)
+        Probe("registerActivity", "as \($0)", .activity($0, 499)).fails(.invalidRequest)
     }
 
+    private static let faultyBody: JSONValue = [
+        "token": "xyz", "observedAt": "now", "aliases": ["userId": ""], "installationId": "..",
+    ]
+
     private static let everyFault: [Probe] = [
-        Probe(
-            "registerActivity",
-            "with every fault",
-            .put(
-                activities + Sample.longID,
-                ["token": "xyz", "observedAt": "now", "aliases": ["userId": ""], "installationId": ".."]
-            ).from("..")
-        )
-        .fails(.invalidRequest)
-        .at("/activityId", "/X-Installation-Id", "/token", "/observedAt", "/aliases/userId", "/installationId"),
+        Probe("registerActivity", "with every fault", .put(activities + Sample.longID, faultyBody).from(".."))
+            .fails(.invalidRequest)
+            .at("/activityId", "/X-Installation-Id", "/token", "/observedAt", "/aliases/userId", "/installationId"),
         Probe("endActivity", "with every fault", .delete(activities + "..?reason=bored&observedAt=never"))
             .fails(.invalidRequest).at("/activityId", "/reason", "/observedAt"),
         Probe("listActivitiesByAlias", "with every fault", .get("…/aliases/1/%00/activities?limit=5&limit=6"))

@@ -1,23 +1,20 @@
 import HTTPTypes
 import RegistryCore
+import TestSupport
 
 extension Probe {
     private static let path = "…/installations/"
 
-    private static func start(_ installation: String, _ token: Int, _ minutes: Double? = nil) -> Message {
-        .put(path + installation + "/start-tokens/Delivery", Sample.registration(token, minutesAgo: minutes))
+    private static func start(_ installation: String, _ token: Int, _ minutes: Double) -> Message {
+        .token(installation + "/start-tokens/Delivery", token, minutes)
     }
 
     private static func device(_ installation: String, _ token: Int, _ minutes: Double) -> Message {
-        .put(path + installation + "/device-token", Sample.registration(token, minutesAgo: minutes))
-    }
-
-    private static func activity(_ id: String, _ token: Int, _ more: JSONObject = [:]) -> Message {
-        .put("…/activities/" + id, Sample.registration(token, minutesAgo: 1, more))
+        .token(installation + "/device-token", token, minutes)
     }
 
     private static func profile(_ installation: String, _ alias: String, _ minutes: Double) -> Message {
-        let (aliases, time): (JSONValue, JSONValue) = (["userId": .string(alias)], Sample.minutesAgo(minutes))
+        let (aliases, time): (JSONValue, JSONValue) = (["userId": .string(alias)], .minutesAgo(minutes))
         return .put(path + installation, ["aliases": aliases, "observedAt": time, "metadata": .null])
     }
 
@@ -46,7 +43,7 @@ extension Probe {
             .after(profile("i-8", "u-8", 2), start("i-8", 462, 2), device("i-8", 463, 2), .delete(path + "i-8"))
             .gives(200, ["tokens": [], "aliases": .null]),
         Probe("getActivity", "of an installation that logged out", .get("…/activities/logged-out"))
-            .after(activity("logged-out", 464, ["installationId": "i-12"]), .delete(path + "i-12"))
+            .after(.activity("logged-out", 464, 1, ["installationId": "i-12"]), .delete(path + "i-12"))
             .gives(200, ["state": "ended"]),
         Probe("getInstallation", "unknown", .get(path + "i-none")).fails(.installationNotFound),
         Probe("getInstallation", "with a long id", .get(path + Sample.longID)).fails(.invalidRequest),

@@ -1,4 +1,5 @@
 import RegistryCore
+import TestSupport
 
 extension Probe {
     static let ofOthers: [Probe] = [
@@ -20,8 +21,8 @@ extension Probe {
         Probe("putInstallation", "that they take over", .put(taken, ["aliases": ["userId": "u-2"]]).by(user: "u-2"))
             .after(.put(taken, ["aliases": ["userId": "u-1"]]).by(user: "u-1"))
             .gives(200),
-        Probe("putInstallation", "of another now", .put(lost, ["observedAt": Sample.minutesAgo(2)]).by(user: "u-1"))
-            .after(.put(lost, ["observedAt": Sample.minutesAgo(1)]).by(user: "u-2"))
+        Probe("putInstallation", "of another now", .put(lost, ["observedAt": .minutesAgo(2)]).by(user: "u-1"))
+            .after(.put(lost, ["observedAt": .minutesAgo(1)]).by(user: "u-2"))
             .fails(.superseded),
     ]
 
@@ -29,12 +30,10 @@ extension Probe {
     private static let taken = "…/installations/owned-2"
     private static let lost = "…/installations/owned-3"
 
-    private static func activity(_ token: Int) -> Message { .put("…/activities/own-1", Sample.registration(token)) }
+    private static func activity(_ token: Int) -> Message { .activity("own-1", token) }
     private static func onPhone(_ message: Message) -> Message { message.from("owned-4") }
 
-    private static func named(_ token: Int) -> Message {
-        onPhone(.post("…/activities", Sample.registration(token, minutesAgo: nil, ["alias": "own-2"])))
-    }
+    private static func named(_ token: Int) -> Message { onPhone(.named("own-2", token)) }
 
-    private static func device(_ token: Int) -> Message { .put(phone + "/device-token", Sample.registration(token)) }
+    private static func device(_ token: Int) -> Message { .token("owned-1/device-token", token) }
 }

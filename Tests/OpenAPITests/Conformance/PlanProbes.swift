@@ -1,11 +1,11 @@
 import RegistryCore
+import TestSupport
 
 extension Probe {
     private static func plan(_ order: String, to user: String, _ more: JSONObject = [:]) -> Message {
         var body: JSONObject = [
             "alias": ["kind": "orderId", "value": .string(order)],
-            "to": [["kind": "orderId", "value": .string(user)]],
-            "attributesType": "Order",
+            "to": [["kind": "orderId", "value": .string(user)]], "attributesType": "Order",
         ]
         for member in more { body[member.key] = member.value }
         return .post("…/plan", .object(body))
@@ -15,9 +15,7 @@ extension Probe {
         .put("…/installations/\(id)", ["aliases": ["orderId": .string(user)], "metadata": metadata])
     }
 
-    private static func startToken(_ id: String, _ token: Int) -> Message {
-        .put("…/installations/\(id)/start-tokens/Order", Sample.registration(token))
-    }
+    private static func startToken(_ id: String, _ token: Int) -> Message { .token(id + "/start-tokens/Order", token) }
 
     private static func activity(
         _ order: String,
@@ -27,7 +25,12 @@ extension Probe {
     ) -> Message {
         var named: JSONObject = ["installationId": .string(phone), "aliases": ["orderId": .string(order)]]
         for member in more { named[member.key] = member.value }
-        return .put("…/activities/\(order)", Sample.registration(token, named))
+        return .activity(order, token, nil, named)
+    }
+
+    /// The members of the first installation of a plan.
+    private static func entry(_ members: JSONObject) -> JSONObject {
+        JSONObject(members.map { ("/installations/0/" + $0.key, $0.value) })
     }
 
     private static let twoFaults: JSONValue = [["kind": "userId"], 7]
@@ -46,7 +49,7 @@ extension Probe {
         "alias": ["kind": "orderId", "value": "planned-12"], "attributesType": "Order",
     ]
     private static let silentState: JSONValue = [
-        "observedAt": Sample.minutesAgo(1),
+        "observedAt": .minutesAgo(1),
         "activities": [["activityId": "p-13", "aliases": ["orderId": "p-13"], "pushType": "none"]],
     ]
     private static let manyUsers = JSONValue.array(.init(repeating: ["kind": "userId", "value": "u-7"], count: 101))
@@ -64,96 +67,72 @@ extension Probe {
         refusedPlans + [
             Probe("makePlan", "to start", plan("p-1", to: "planned-1", ["lease": "PT5M", "planId": "plan-1"]))
                 .after(phone("phone-71", "planned-1"), startToken("phone-71", 171))
-                .gives([
-                    "pushType": "liveactivity", "channels": [], "topic": "com.example.food.push-type.liveactivity",
-                    "/installations/0/action": "start", "/installations/0/token": Sample.token(171),
-                    "/installations/0/attempt": 1,
-                ]),
+                .gives(
+                    entry(["action": "start", "token": .token(171), "attempt": 1]).overlaid(by: [
+                        "pushType": "liveactivity", "channels": [], "topic": "com.example.food.push-type.liveactivity",
+                    ])
+                ),
             Probe("makePlan", "to wait", plan("p-2", to: "planned-1"))
                 .after(plan("p-2", to: "planned-1"))
-                .gives([
-                    "/installations/0/action": "wait", "/installations/0/reason": "leased",
-                    "/installations/0/token": .null,
-                ]),
+                .gives(entry(["action": "wait", "reason": "leased", "token": .null])),
             Probe("makePlan", "to update", plan("p-3", to: "nobody"))
                 .after(activity("p-3", 172))
-                .gives([
-                    "/installations/0/action": "update", "/installations/0/token": Sample.token(172),
-                    "/installations/0/activityId": "p-3",
-                ]),
+                .gives(entry(["action": "update", "token": .token(172), "activityId": "p-3"])),
             Probe("makePlan", "to renew", plan("p-11", to: "planned-11", ["renewBefore": "PT4H", "planId": "p-11"]))
                 .after(
                     phone("phone-81", "planned-11"),
                     startToken("phone-81", 581),
-                    activity("p-11", 582, of: "phone-81", ["startedAt": Sample.minutesAgo(300)])
+                    activity("p-11", 582, of: "phone-81", ["startedAt": .minutesAgo(300)])
                 )
-                .gives([
-                    "/installations/0/action": "renew", "/installations/0/token": Sample.token(581),
-                    "/installations/0/replaces/activityId": "p-11",
-                    "/installations/0/replaces/token": Sample.token(582),
-                ]),
+                .gives(
+                    entry([
+                        "action": "renew", "token": .token(581), "replaces/activityId": "p-11",
+                        "replaces/token": .token(582),
+                    ])
+                ),
             Probe("makePlan", "to start by channel", .post("…/plan?include=metadata", channelPlan))
                 .after(
                     phone("phone-82", "planned-12", metadata: ["osVersion": "18.0"]),
                     startToken("phone-82", 583),
                     .put(planned12 + "/channel", channel)
                 )
-                .gives([
-                    "/installations/0/action": "start", "/installations/0/channelId": "dHN0LXNyY2gtY2hubA==",
-                    "/installations/0/installationMetadata/osVersion": "18.0",
-                ]),
+                .gives(
+                    entry([
+                        "action": "start", "channelId": "dHN0LXNyY2gtY2hubA==",
+                        "installationMetadata/osVersion": "18.0",
+                    ])
+                ),
             Probe("listStartTokensByAlias", "with metadata", .get(planned12 + "/start-tokens?include=metadata"))
                 .gives(["/tokens/0/installationMetadata/osVersion": "18.0"]),
-            Probe(
-                "listActivitiesByAlias",
-                "with more than there is",
-                .get("…/aliases/orderId/p-3/activities?include=all")
-            )
-            .fails(.invalidRequest).at("/include"),
+            Probe("listActivitiesByAlias", "with too much", .get("…/aliases/orderId/p-3/activities?include=all"))
+                .fails(.invalidRequest).at("/include"),
             Probe("makePlan", "to renew later", plan("p-3", to: "nobody", ["renewBefore": "PT1M"]))
-                .gives(["/installations/0/action": "update"]),
+                .gives(entry(["action": "update"])),
             Probe("makePlan", "to alert of what was dismissed", plan("p-9", to: "planned-9"))
                 .after(
                     phone("phone-79", "planned-9"),
-                    .put("…/installations/phone-79/device-token", Sample.registration(480)),
+                    .token("phone-79/device-token", 480),
                     activity("p-9", 481, of: "phone-79"),
                     .delete("…/activities/p-9?reason=dismissed")
                 )
-                .gives([
-                    "/installations/0/action": "alert", "/installations/0/reason": "dismissed",
-                    "/installations/0/token": Sample.token(480), "/installations/0/topic": "com.example.food",
-                    "/installations/0/pushType": "alert",
-                ]),
+                .gives(
+                    entry([
+                        "action": "alert", "reason": "dismissed", "token": .token(480), "topic": "com.example.food",
+                        "pushType": "alert",
+                    ])
+                ),
             Probe("makePlan", "for eight hours", plan("p-10", to: "nobody", ["lease": "PT8H"])).gives(200),
-            Probe("makePlan", "with every fault", .post("…/plan", everyFault))
-                .fails(.invalidRequest)
-                .at(everyPointer),
-            Probe("makePlan", "of nothing", .post("…/plan", [:])).fails(.invalidRequest).at(
-                "/alias",
-                "/attributesType"
-            ),
-            Probe("makePlan", "to alert", plan("p-4", to: "planned-1"))
-                .after(
-                    .put("…/installations/phone-71/device-token", Sample.registration(174)),
-                    activity("p-4", 173),
-                    .put("…/installations/phone-72", ["aliases": ["orderId": ["planned-2"]]]),
-                    .delete("…/activities/p-4?reason=dismissed"),
-                    plan("p-4", to: "planned-2"),
-                    plan("p-5", to: "planned-1", ["attributesType": "Match"])
-                )
-                .gives(200),
+            Probe("makePlan", "with every fault", .post("…/plan", everyFault)).fails(.invalidRequest).at(everyPointer),
+            Probe("makePlan", "of nothing", .post("…/plan", [:]))
+                .fails(.invalidRequest).at("/alias", "/attributesType"),
             Probe("makePlan", "for phones without tokens", plan("p-6", to: "planned-3"))
                 .after(phone("phone-73", "planned-3"))
                 .gives(200),
             Probe("makePlan", "for an activity without a token by design", plan("p-13", to: "nobody"))
                 .after(.put("…/installations/phone-95/activities", silentState))
-                .gives(["/installations/0/action": "none", "/installations/0/reason": "no-push"]),
-            Probe(
-                "makePlan",
-                "of nobody, all else being null",
-                plan("p-7", to: "nobody", ["to": .null, "lease": .null])
-            )
-            .gives(200, ["installations": []]),
+                .gives(entry(["action": "none", "reason": "no-push"])),
+            Probe("makePlan", "of nobody with nulls", plan("p-7", to: "nobody", ["to": .null, "lease": .null]))
+                .gives(200, ["installations": []]),
             Probe("releaseLease", "that is not known", .delete("…/plan/leases/\(String(repeating: "0a", count: 16))"))
                 .gives(204),
             Probe("releaseLease", "that is none", .delete("…/plan/leases/x")).fails(.invalidRequest).at("/leaseId"),

@@ -1,6 +1,6 @@
-import Foundation
 import RegistryCore
 import RegistryStore
+import TestSupport
 
 struct Probe: Sendable, CustomStringConvertible {
     let operation: String
@@ -19,46 +19,32 @@ struct Probe: Sendable, CustomStringConvertible {
     private(set) var pointers: Set<String>?
 
     init(_ operation: String, _ name: String, _ message: Message) {
-        self.operation = operation
-        self.name = name
-        self.message = message
+        (self.operation, self.name, self.message) = (operation, name, message)
     }
 
     var description: String { "\(operation), \(name)" }
 
-    func after(_ preparation: Message...) -> Probe {
-        var probe = self
-        probe.preparation = preparation
-        return probe
-    }
+    func after(_ preparation: Message...) -> Probe { with { $0.preparation = preparation } }
 
     func gives(_ status: Int, _ members: JSONObject = [:]) -> Probe {
-        var probe = self
-        probe.status = status
-        probe.members = members
-        return probe
+        with { ($0.status, $0.members) = (status, members) }
     }
 
     func gives(_ members: JSONObject) -> Probe { gives(200, members) }
 
     func fails(_ code: Problem.Code, _ members: JSONObject = [:]) -> Probe {
-        var probe = gives(code.status, members)
-        probe.members["code"] = .string(code.rawValue)
-        guard code == .clockSkew else { return probe }
-        return probe.at("/observedAt").names("serverTime")
+        let probe = gives(code.status, members).with { $0.members["code"] = .string(code.rawValue) }
+        return code == .clockSkew ? probe.at("/observedAt").names("serverTime") : probe
     }
 
     func at(_ pointers: String...) -> Probe { at(pointers) }
 
-    func at(_ pointers: [String]) -> Probe {
-        var probe = self
-        probe.pointers = Set(pointers)
-        return probe
-    }
+    func at(_ pointers: [String]) -> Probe { with { $0.pointers = Set(pointers) } }
+    func names(_ names: String...) -> Probe { with { $0.names = names } }
 
-    func names(_ names: String...) -> Probe {
+    private func with(_ change: (inout Probe) -> Void) -> Probe {
         var probe = self
-        probe.names = names
+        change(&probe)
         return probe
     }
 
@@ -66,23 +52,12 @@ struct Probe: Sendable, CustomStringConvertible {
 }
 
 enum Sample {
-    /// A distinct token for each number below 65,536.
-    static func token(_ number: Int) -> JSONValue {
-        let bytes = [UInt8(number >> 8), UInt8(number & 0xFF)]
-        return .string(Hexadecimal.encode([[UInt8]](repeating: bytes, count: 40).flatMap { $0 }))
-    }
-
-    /// A time some minutes before now; negative for the future.
-    static func minutesAgo(_ minutes: Double) -> JSONValue {
-        .string(RFC3339.format(Date(timeIntervalSinceNow: -minutes * 60)))
-    }
-
     /// Nine hours ago: longer than an activity's lifetime.
-    static let startedLongAgo: JSONObject = ["startedAt": minutesAgo(540)]
+    static let startedLongAgo: JSONObject = ["startedAt": .minutesAgo(540)]
 
     static func registration(_ token: Int, minutesAgo minutes: Double? = nil, _ more: JSONObject = [:]) -> JSONValue {
-        var body: JSONObject = ["token": Sample.token(token)]
-        if let minutes { body["observedAt"] = minutesAgo(minutes) }
+        var body: JSONObject = ["token": .token(token)]
+        if let minutes { body["observedAt"] = .minutesAgo(minutes) }
         for member in more { body[member.key] = member.value }
         return .object(body)
     }

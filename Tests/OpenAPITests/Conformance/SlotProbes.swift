@@ -1,4 +1,5 @@
 import RegistryCore
+import TestSupport
 
 /// A slot for a token of an installation, with the names of its operations.
 private struct Slot {
@@ -27,12 +28,10 @@ private struct Slot {
     private var longID: String { "…/installations/\(Sample.longID)/\(path)" }
 
     var probes: [Probe] {
-        let aMinuteAgo = Sample.minutesAgo(1)
+        let aMinuteAgo = JSONValue.minutesAgo(1)
         return [
-            Probe("put\(name)", "a first one", put("1", 0, 1)).gives(
-                201,
-                ["outcome": "registered", "kind": .string(kind)]
-            ),
+            Probe("put\(name)", "a first one", put("1", 0, 1))
+                .gives(201, ["outcome": "registered", "kind": .string(kind)]),
             Probe("put\(name)", "another", put("2", 2)).after(put("2", 1, 1)).gives(200, ["outcome": "rotated"]),
             Probe("put\(name)", "an older one", put("3", 4, 2))
                 .after(put("3", 3, 1))
@@ -50,7 +49,7 @@ private struct Slot {
             Probe("put\(name)", "without a token", .put(at("7"), ["token": "no hex"])).fails(.invalidRequest),
             Probe("put\(name)", "from the future", put("7", 8, -10)).fails(.clockSkew),
             Probe("put\(name)", "that is dead", put("8", 9, 5))
-                .after(.report([["token": Sample.token(first + 9), "status": 410]]))
+                .after(.report([["token": .token(first + 9), "status": 410]]))
                 .fails(.tokenUnregistered),
             Probe("put\(name)", "of another's", put("9", 11).by(user: "u-2"))
                 .after(put("9", 10).by(user: "u-1"))
@@ -75,15 +74,13 @@ extension Probe {
     private static let path = "…/installations/"
     private static let (start, device, widget) = (Slot.all[0], Slot.all[1], Slot.all[2])
 
-    private static func token(_ slot: String, _ number: Int, _ minutes: Double? = nil) -> Message {
-        .put(path + slot, Sample.registration(number, minutesAgo: minutes))
-    }
-
     private static func activity(_ id: String, _ slot: Slot, _ token: Int) -> Message {
-        .put("…/activities/" + id, Sample.registration(slot.first + token, minutesAgo: 1))
+        .activity(id, slot.first + token, 1)
     }
 
     static let slots: [Probe] = Slot.all.flatMap(\.probes) + ofSeveralKinds
+
+    private static let faulty: JSONValue = ["token": "0", "observedAt": 1, "installationId": "s-6"]
 
     private static let ofSeveralKinds: [Probe] = [
         // Several installations may share a start token.
@@ -93,31 +90,23 @@ extension Probe {
         Probe("putTokenOfKind", "that another has", widget.put("13", 14, 2))
             .after(widget.put("14", 14, 1))
             .fails(.superseded, ["reason": "taken-over", "kind": "widget"]),
-        Probe("putStartToken", "a device token", token("s-4/start-tokens/Match", 535, 1))
+        Probe("putStartToken", "a device token", .token("s-4/start-tokens/Match", 535, 1))
             .after(device.put("15", 15, 2))
             .fails(.tokenKindConflict, ["reason": "kind-conflict"]),
-        Probe("putDeviceToken", "a widget's, later", token("w-14/device-token", 555, 2))
+        Probe("putDeviceToken", "a widget's, later", .token("w-14/device-token", 555, 2))
             .after(widget.put("15", 15, 1))
             .fails(.tokenKindConflict, ["reason": "kind-conflict", "kind": "device"]),
-        Probe("putTokenOfKind", "a device's, later", token("w-15/tokens/widget", 590, 3))
-            .after(token("w-15/device-token", 590, 2))
+        Probe("putTokenOfKind", "a device's, later", .token("w-15/tokens/widget", 590, 3))
+            .after(.token("w-15/device-token", 590, 2))
             .fails(.tokenKindConflict, ["reason": "kind-conflict", "kind": "widget"]),
-        Probe(
-            "deleteTokenOfKind",
-            "of the device, with a faulty type",
-            .delete("…/installations/device-16/tokens/device?attributesType=..")
-        ).fails(.invalidRequest).at("/attributesType"),
-        Probe("putTokenOfKind", "the device token again", token("device-16/tokens/device", 536))
+        Probe("deleteTokenOfKind", "of a faulty type", .delete(path + "device-16/tokens/device?attributesType=.."))
+            .fails(.invalidRequest).at("/attributesType"),
+        Probe("putTokenOfKind", "the device token again", .token("device-16/tokens/device", 536))
             .after(device.put("16", 16))
             .gives(200, ["outcome": "refreshed", "kind": "device"]),
-        Probe(
-            "putStartToken",
-            "with every fault",
-            .put(path + "s-5/start-tokens/" + Sample.longID, ["token": "0", "observedAt": 1, "installationId": "s-6"])
-                .from("s-7")
-        )
-        .fails(.invalidRequest).at("/installationId", "/attributesType", "/token", "/observedAt"),
-        Probe("putTokenOfKind", "of no kind", token("w-6/tokens/update", 537))
+        Probe("putStartToken", "with every fault", .put(path + "s-5/start-tokens/" + Sample.longID, faulty).from("s-7"))
+            .fails(.invalidRequest).at("/installationId", "/attributesType", "/token", "/observedAt"),
+        Probe("putTokenOfKind", "of no kind", .token("w-6/tokens/update", 537))
             .fails(.invalidRequest, ["/errors/0/detail": "(in the path) must be one of device, widget, voip"])
             .at("/tokenKind"),
         Probe("deleteTokenOfKind", "of no kind", .delete(path + "w-8/tokens/start")).fails(.invalidRequest),
@@ -125,24 +114,17 @@ extension Probe {
         Probe("registerActivity", "a device token", activity("kind-1", device, 17))
             .after(device.put("17", 17, 2))
             .fails(.tokenKindConflict, ["activityId": "kind-1", "reason": "kind-conflict"]),
-        Probe("registerActivity", "a widget token", activity("kind-4", widget, 17))
-            .after(widget.put("17", 17, 2))
-            .fails(.tokenKindConflict, ["activityId": "kind-4", "reason": "kind-conflict"]),
         Probe("getActivity", "with a device token", .get("…/activities/kind-2"))
             .after(activity("kind-2", device, 18), device.put("18", 18, 2))
             .gives(200, ["state": "active", "reason": "kind-conflict"]),
-        Probe(
-            "registerActivityByAlias",
-            "a device token",
-            .post("…/activities", Sample.registration(device.first + 19, minutesAgo: 1, ["alias": "kind-3"]))
-        )
-        .after(device.put("19", 19, 2))
-        .fails(.tokenKindConflict),
+        Probe("registerActivityByAlias", "a device token", .named("kind-3", device.first + 19, 1))
+            .after(device.put("19", 19, 2))
+            .fails(.tokenKindConflict),
         Probe("listTokensOfKindByAlias", "a page", .get("…/aliases/userId/w-12/tokens/widget"))
             .after(.put(path + "widget-18", ["aliases": ["userId": "w-12"]]), widget.put("18", 18, 1))
             .gives([
                 "pushType": "widgets", "topic": "com.example.food.push-type.widgets",
-                "/tokens/0/token": Sample.token(558), "/tokens/0/pushType": "widgets", "/tokens/1": .null,
+                "/tokens/0/token": .token(558), "/tokens/0/pushType": "widgets", "/tokens/1": .null,
             ]),
         Probe("listTokensOfKindByAlias", "nothing", .get("…/aliases/userId/w-13/tokens/device"))
             .gives(200, ["tokens": [], "pushType": "alert"]),

@@ -1,26 +1,25 @@
 import RegistryCore
+import TestSupport
 
 extension Probe {
     private static func profile(_ installation: String, _ alias: String) -> Message {
         .put("…/installations/" + installation, ["aliases": ["userId": .string(alias)]])
     }
 
-    private static func token(_ path: String, _ number: Int) -> Message {
-        .put("…/installations/" + path, Sample.registration(number, minutesAgo: 1))
-    }
+    private static func token(_ path: String, _ number: Int) -> Message { .token(path, number, 1) }
 
     static let tokenLists: [Probe] = [
         Probe("listStartTokensByAlias", "a page", .get("…/aliases/userId/t-1/start-tokens?limit=1"))
             .after(profile("t-1", "t-1"), token("t-1/start-tokens/Delivery", 150), token("t-1/start-tokens/Match", 151))
             .gives([
                 "pushType": "liveactivity", "alias": ["kind": "userId", "value": "t-1"],
-                "/tokens/0/token": Sample.token(150), "/tokens/0/pushType": "liveactivity",
+                "/tokens/0/token": .token(150), "/tokens/0/pushType": "liveactivity",
                 "/tokens/0/topic": "com.example.food.push-type.liveactivity", "/tokens/1": .null,
             ])
             .names("nextCursor"),
         Probe("listStartTokensByAlias", "of a type", .get("…/aliases/userId/t-4/start-tokens?attributesType=Match"))
             .after(profile("t-4", "t-4"), token("t-4/start-tokens/Delivery", 470), token("t-4/start-tokens/Match", 471))
-            .gives(200, ["/tokens/0/token": Sample.token(471), "/tokens/1": .null]),
+            .gives(200, ["/tokens/0/token": .token(471), "/tokens/1": .null]),
         Probe("listStartTokensByAlias", "of all faults", .get("…/aliases/1/./start-tokens?limit=0&attributesType=.."))
             .fails(.invalidRequest).at("/kind", "/value", "/limit", "/attributesType"),
         Probe("listStartTokensByAlias", "deleted", .get("…/aliases/userId/t-5/start-tokens"))
@@ -33,7 +32,7 @@ extension Probe {
         Probe("listDeviceTokensByAlias", "a page", .get("…/aliases/userId/t-2/device-tokens"))
             .after(profile("t-2", "t-2"), token("t-2/device-token", 152))
             .gives([
-                "pushType": "alert", "topic": "com.example.food", "/tokens/0/token": Sample.token(152),
+                "pushType": "alert", "topic": "com.example.food", "/tokens/0/token": .token(152),
                 "/tokens/0/pushType": "alert",
             ]),
         Probe("listDeviceTokensByAlias", "deleted by its kind", .get("…/aliases/userId/t-6/device-tokens"))
@@ -43,24 +42,19 @@ extension Probe {
             .gives(200, ["tokens": []]),
     ]
 
-    private static func channel(
-        _ alias: String,
-        policy: JSONValue = 1,
-        id: String = "dHN0LXNyY2gtY2hubA=="
-    ) -> Message {
-        .put("…/aliases/matchId/\(alias)/channel", ["channelId": .string(id), "messageStoragePolicy": policy])
+    private static let channelID: JSONValue = "dHN0LXNyY2gtY2hubA=="
+    private static let firstChannel: JSONObject = [
+        "channelId": channelID, "messageStoragePolicy": 1, "alias": ["kind": "matchId", "value": "c-1"],
+    ]
+
+    private static func channel(_ alias: String, policy: JSONValue = 1, id: JSONValue = channelID) -> Message {
+        .put("…/aliases/matchId/\(alias)/channel", ["channelId": id, "messageStoragePolicy": policy])
     }
 
     static let channels: [Probe] =
         [
             Probe("putChannel", "a first one", channel("c-1"))
-                .gives(
-                    201,
-                    [
-                        "channelId": "dHN0LXNyY2gtY2hubA==", "messageStoragePolicy": 1,
-                        "alias": ["kind": "matchId", "value": "c-1"],
-                    ]
-                ),
+                .gives(201, firstChannel),
             Probe("putChannel", "again", channel("c-2", policy: 0))
                 .after(channel("c-2"))
                 .gives(200, ["messageStoragePolicy": 0]),
@@ -88,7 +82,7 @@ extension Probe {
         ]
 
     private static let refusedIDs = ["", "no base64", "AAAA=", "QUJD\u{0}"].map { id in
-        Probe("putChannel", "with the id \(id)", channel("c-12", policy: 2, id: id))
+        Probe("putChannel", "with the id \(id)", channel("c-12", policy: 2, id: .string(id)))
             .fails(.invalidRequest).at("/channelId", "/messageStoragePolicy")
     }
     private static let policies: [JSONValue] = [2, "1", .null, 0.5]

@@ -4,6 +4,7 @@ import NIOCore
 import NIOHTTP1
 import RegistryCore
 import TestSupport
+import Testing
 
 /// A headless Chromium, controlled with the W3C's WebDriver protocol through `chromedriver`.
 final class WebDriver: Sendable {
@@ -17,10 +18,7 @@ final class WebDriver: Sendable {
         return areThere ? (driver, browser) : nil
     }
 
-    private init(driver: RunningProgram, address: String) {
-        self.driver = driver
-        self.address = address
-    }
+    private init(driver: RunningProgram, address: String) { (self.driver, self.address) = (driver, address) }
 
     struct Fault: Error, CustomStringConvertible {
         let description: String
@@ -50,17 +48,40 @@ final class WebDriver: Sendable {
         return WebDriver(driver: driver, address: "\(base)/\(session)")
     }
 
-    static let sizes = [("desktop", 1280, 900, false), ("phone", 390, 844, true)]
-
     static func run(_ test: (WebDriver) async throws -> Void) async throws {
         let browser = try await start()
-        do {
-            try await test(browser)
-        } catch {
-            await browser.stop()
-            throw error
+        try await perform({ try await test(browser) }, andThen: { await browser.stop() })
+    }
+
+    /// Opens a page in each size, and expects its words, no faults, and no files of other hosts. Dark pages differ in
+    /// colors only.
+    func look(at url: String, isDark: Bool, _ isMissing: Bool, _ words: String = "") async throws {
+        let sizes = [("desktop", 1280, 900, false), ("phone", 390, 844, true)]
+        for (size, width, height, isPhone) in sizes where !isDark || !isPhone {
+            try await resize(width: width, height: height, isPhone: isPhone)
+            try await open(url)
+            let rules = isPhone ? nil : isDark ? AccessibilityCheck.colors : AccessibilityCheck.allRules
+            try await expectNoFaults("\(url), \(size), dark: \(isDark)", axe: rules, isMissing: isMissing)
+            let loaded = try await run(
+                "return performance.getEntriesByType('resource').map((one) => new URL(one.name).host)"
+                    + ".filter((host) => host !== location.host)"
+            )
+            #expect(loaded == [], "\(url)")
+            let text = Self.text(try await run("return document.body.innerText"))
+            #expect(words.isEmpty || text.contains(words), "\(url): \(text.prefix(600))")
         }
-        await browser.stop()
+    }
+
+    func expectNoFaults(
+        _ place: String,
+        axe rules: JSONValue? = AccessibilityCheck.allRules,
+        isMissing: Bool = false
+    ) async throws {
+        // The page about a missing page returns 404.
+        let complaints = try await complaints().filter { !isMissing || !$0.contains("404 (Not Found)") }
+        #expect(complaints == [], "\(place)")
+        #expect(try await AccessibilityCheck.faults(self, axe: rules) == [], "\(place)")
+        #expect(try await self.complaints() == [], "\(place)")
     }
 
     private func stop() async {
@@ -71,16 +92,14 @@ final class WebDriver: Sendable {
     }
 
     func open(_ url: String) async throws { try await post("url", ["url": .string(url)]) }
-    func address() async throws -> String { Self.text(try await get("url")) }
+    func address() async throws -> String { Self.text(try await Self.call("GET", address + "/url", nil)) }
 
     func resize(width: Int, height: Int, isPhone: Bool) async throws {
-        try await command(
-            "Emulation.setDeviceMetricsOverride",
-            [
-                "width": .integer(Int64(width)), "height": .integer(Int64(height)), "deviceScaleFactor": 1,
-                "mobile": .bool(isPhone),
-            ]
-        )
+        let metrics: JSONValue = [
+            "width": .integer(Int64(width)), "height": .integer(Int64(height)), "deviceScaleFactor": 1,
+            "mobile": .bool(isPhone),
+        ]
+        try await command("Emulation.setDeviceMetricsOverride", metrics)
     }
 
     func prefer(dark isDark: Bool) async throws {
@@ -113,13 +132,8 @@ final class WebDriver: Sendable {
         let element = try await find(selector)
         try await run("window.isLeft = true; document.querySelector(`\(selector)`).scrollIntoView({block: 'center'})")
         try await post("element/\(element)/click", [:])
-        let deadline = ContinuousClock.now + .seconds(60)
-        while ContinuousClock.now < deadline {
-            // A page that is unloading may return an error.
-            let isThere = try? await run("return !window.isLeft && document.readyState === 'complete'")
-            if isThere == true { return }
-        }
-        throw Fault(description: "clicking \(selector) loaded no page")
+        // A page that is unloading may return an error.
+        try await until { (try? await run("return !window.isLeft && document.readyState === 'complete'")) == true }
     }
 
     private func find(_ selector: String) async throws -> String {
@@ -139,8 +153,6 @@ final class WebDriver: Sendable {
         try await post("goog/cdp/execute", ["cmd": .string(name), "params": parameters])
     }
 
-    private func get(_ path: String) async throws -> JSONValue { try await Self.call("GET", "\(address)/\(path)", nil) }
-
     @discardableResult
     private func post(_ path: String, _ body: JSONValue) async throws -> JSONValue {
         try await Self.call("POST", "\(address)/\(path)", body)
@@ -159,4 +171,72 @@ final class WebDriver: Sendable {
         guard response.status == .ok else { throw Fault(description: "\(url): \(value)") }
         return value
     }
+}
+
+/// Checks a page for users with a screen reader or without a mouse.
+///
+/// A script here checks rules that `axe-core` lacks. `axe-core` checks its own if it is installed.
+enum AccessibilityCheck {
+    /// Tags or names of axe-core's rules.
+    static let allRules: JSONValue = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
+    static let colors: JSONValue = ["color-contrast", "link-in-text-block"]
+
+    /// - Parameter rules: axe-core takes most of the time. Its rules hardly depend on the size of the window, and few
+    ///   depend on colors.
+    static func faults(_ browser: WebDriver, axe rules: JSONValue? = allRules) async throws -> [String] {
+        var faults = lines(try await browser.run(own))
+        if let rules, let axe {
+            try await browser.run(axe)
+            faults += lines(try await browser.runAsynchronously(axeRun(rules))).map { "axe: \($0)" }
+        }
+        return faults
+    }
+
+    static var hasAxe: Bool { axe != nil }
+
+    /// The file that `deploy/prerequisites` installs or the environment names.
+    private static let axe: String? = {
+        let named = ProcessInfo.processInfo.environment["PUSHREG_AXE"]
+        let place = ProjectFiles.root.appendingPathComponent(".build/axe/axe.min.js").path
+        return try? String(contentsOfFile: named ?? place, encoding: .utf8)
+    }()
+
+    private static func lines(_ value: JSONValue) -> [String] {
+        guard case .array(let items) = value else { return ["the check itself failed: \(value)"] }
+        return items.map(WebDriver.text)
+    }
+
+    private static func axeRun(_ rules: JSONValue) -> String {
+        """
+        const done = arguments[arguments.length - 1];
+        axe.run(document, {runOnly: \(rules)}).then(
+            (found) => done(found.violations.map((rule) =>
+                rule.id + ": " + rule.nodes.map((node) => node.target.join(" ") + " " + node.html.slice(0, 120)).join("; "))),
+            (error) => done([String(error)]));
+        """
+    }
+
+    private static let own = #"""
+        const faults = [];
+        const all = (selector) => [...document.querySelectorAll(selector)];
+        const fault = (text, element) => faults.push(text + ": " + element.outerHTML.slice(0, 120));
+        const drawing = "svg:not([aria-hidden=true], [role=img][aria-label], [role=img][aria-labelledby])";
+        for (const element of all(drawing)) fault("a drawing has no name", element);
+        for (const table of all("table")) if (!table.querySelector("th")) fault("a table has no heads", table);
+        for (const head of all("th:not([scope])")) fault("a head does not say which cells it heads", head);
+        for (const region of all("[tabindex='0']:not([aria-label], [aria-labelledby])")) fault("a region has no name", region);
+        if (!document.querySelector("a.skip[href='#content']")) fault("no link leads past the navigation", document.body);
+        // Keyboard users must see the focus.
+        for (const element of all("a[href], button:not([disabled]), input:not([type=hidden]), select, summary").slice(0, 60)) {
+            if (!element.checkVisibility() || element.closest(".unseen")) continue;
+            element.focus({focusVisible: true});
+            if (document.activeElement !== element) continue;
+            const style = getComputedStyle(element);
+            if (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2) fault("the focus does not show", element);
+        }
+        if (document.activeElement) document.activeElement.blur();
+        const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+        if (wide > 1) faults.push("the page is " + wide + " pixels wider than the window");
+        return faults;
+        """#
 }

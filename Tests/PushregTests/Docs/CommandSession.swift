@@ -1,8 +1,5 @@
 import EmbeddedPostgres
 import Foundation
-import Logging
-import RegistryCore
-import RegistryServer
 import TestSupport
 
 /// An environment for the documentation's commands, with its own Postgres, directories and ports.
@@ -19,8 +16,7 @@ struct CommandSession {
         // Open to all, because Postgres may run as another user.
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory)
-        let logger = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
-        let postgres = try await EmbeddedPostgres.open(directory + "/postgres", settings: [:], logger: logger)
+        let postgres = try await EmbeddedPostgres.open(directory + "/postgres", settings: [:], logger: .silent)
         let ports = (service: try FreePort.take(), admin: try FreePort.take())
         let session = CommandSession(directory: directory, postgres: postgres, ports: ports)
         try session.furnish()
@@ -77,7 +73,7 @@ struct CommandSession {
             ("--embedded /var/lib/pushreg", "--embedded \(path("demo"))"),
             ("deploy/run", "deploy/run --port \(ports.service) --dir \(path("demo"))"),
         ]
-        return places.reduce(text) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
+        return places.reduce(text) { $0.replacing($1.0, with: $1.1) }
     }
 
     /// Makes the shell find the session's Postgres like the system's own.

@@ -1,3 +1,4 @@
+import Foundation
 import RegistryCore
 import TestSupport
 import Testing
@@ -82,5 +83,92 @@ import Testing
             #expect(isUnderstood && !isLacking || isOther, "\(operation.id): \(outcome.results)\(outcome.words)")
         }
         await session.remove()
+    }
+}
+
+struct DocumentedCommand: Sendable {
+    let document: String
+    let line: Int
+    let text: String
+    /// The output in the comments below; empty if any output is allowed.
+    let printed: [String]
+    /// The lines above the block, which can mark it as untested.
+    let introduction: String
+    var place: String { "\(document):\(line): \(text)" }
+}
+
+struct FencedBlock: Sendable {
+    let language: String
+    let line: Int
+    let lines: [String]
+    let introduction: String
+
+    /// The blocks of a page, including those in lists.
+    static func all(in text: String) -> [FencedBlock] {
+        text.matches(of: #/(?ms)^( *)```([^\n]*)\n(.*?)^ *```$/#).map { match in
+            let above = lines(of: text[..<match.range.lowerBound])
+            let lines = lines(of: match.3).map { line in
+                String(line.dropFirst(min(match.1.count, line.prefix { $0 == " " }.count)))
+            }
+            let introduction = above.suffix(4).joined(separator: "\n")
+            let (language, line) = (String(match.2), above.count + 1)
+            return FencedBlock(language: language, line: line, lines: lines, introduction: introduction)
+        }
+    }
+
+    private static func lines(of text: Substring) -> [Substring] {
+        text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+    }
+}
+
+extension DocumentedCommand {
+    static let project = ProjectFiles.root
+    private static let catalog = "Sources/WebAssets/Documentation.docc/"
+
+    static var documents: [String] {
+        get throws {
+            let guides = try FileManager.default.contentsOfDirectory(atPath: project.path + "/" + catalog)
+            return ["README.md"] + guides.filter { $0.hasSuffix(".md") }.sorted().map { catalog + $0 }
+                + ["Tests/Laboratory/README.md"]
+        }
+    }
+
+    static func blocks(of document: String) throws -> [FencedBlock] {
+        let text = try String(contentsOf: project.appendingPathComponent(document), encoding: .utf8)
+        return FencedBlock.all(in: text)
+    }
+
+    static func all(of document: String) async throws -> [DocumentedCommand] {
+        var commands: [DocumentedCommand] = []
+        for block in try blocks(of: document) where block.language == "sh" {
+            commands += try await all(of: block, in: document)
+        }
+        return commands
+    }
+
+    private static func all(of block: FencedBlock, in document: String) async throws -> [DocumentedCommand] {
+        var commands: [DocumentedCommand] = []
+        var begun: [String] = []
+        var start = 0
+        for (offset, line) in (block.lines + [""]).enumerated() {
+            if begun.isEmpty {
+                guard !line.isEmpty, !line.hasPrefix("#") else { continue }
+                start = block.line + 1 + offset
+            }
+            begun.append(line)
+            guard try await isWhole(begun) else { continue }
+            let rest = block.lines.dropFirst(offset + 1).prefix { $0.hasPrefix("# ") }.map { String($0.dropFirst(2)) }
+            let (text, introduction) = (begun.joined(separator: "\n"), block.introduction)
+            commands += [Self(document: document, line: start, text: text, printed: rest, introduction: introduction)]
+            begun = []
+        }
+        return commands
+    }
+
+    /// Whether the lines form a complete command for bash.
+    private static func isWhole(_ lines: [String]) async throws -> Bool {
+        guard let last = lines.last, !last.hasSuffix("\\"), !last.hasSuffix("|") else { return false }
+        let text = lines.joined(separator: "\n")
+        return try await Program.run("/bin/bash", ["-n", "-c", text]).status == 0
     }
 }

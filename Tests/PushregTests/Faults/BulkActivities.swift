@@ -1,5 +1,4 @@
 import PostgresDriver
-import RegistryCore
 import RegistryStore
 import TestSupport
 

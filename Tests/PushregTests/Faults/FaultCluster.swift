@@ -1,6 +1,6 @@
 import EmbeddedPostgres
 import Foundation
-import Logging
+import TestSupport
 
 actor FaultCluster {
     let directory: String
@@ -15,8 +15,7 @@ actor FaultCluster {
 
     @discardableResult
     func start() async throws -> String {
-        let logger = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
-        let opened = try await EmbeddedPostgres.open(directory, settings: settings, logger: logger)
+        let opened = try await EmbeddedPostgres.open(directory, settings: settings, logger: .silent)
         postgres = opened
         return opened.connectionString
     }

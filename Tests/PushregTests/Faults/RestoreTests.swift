@@ -1,5 +1,7 @@
 import Foundation
+import PostgresDriver
 import RegistryCore
+import RegistryStore
 import TestSupport
 import Testing
 
@@ -27,8 +29,8 @@ import Testing
         let before = try await Self.position(service)
         let moment = try await place.ask(url, "SELECT clock_timestamp()")
 
-        try await Self.expect(204, service, "DELETE", "\(ServiceProcess.app)/activities/ended-later")
-        try await Self.expect(201, service, "PUT", "\(ServiceProcess.app)/activities/lost", #"{"token":"ab"}"#)
+        try await Self.expect(204, service, "DELETE", "…/activities/ended-later")
+        try await Self.expect(201, service, "PUT", "…/activities/lost", #"{"token":"ab"}"#)
         try await Self.expect(204, service, "DELETE", "/v1/apps/com.example.food/keys/\(key.id)")
         let erasure = try #require(
             try await DocumentedCommand.all(of: Self.guide).map(\.text).first { $0.hasPrefix("pushreg erase") }
@@ -70,11 +72,11 @@ import Testing
         #expect(try await service.call("GET", "\(activities)/lost", key: revokedKey).status == 401)
         // Followers learn that their position is invalid.
         for position in positions {
-            let answer = try await service.call("GET", "\(ServiceProcess.app)/changes?after=\(position)")
+            let answer = try await service.call("GET", "…/changes?after=\(position)")
             #expect(answer.status == 410 && answer.body.contains("feed-reset"), "\(answer.body)")
         }
         let next = try await Self.position(service)
-        try await Self.expect(200, service, "GET", "\(ServiceProcess.app)/changes?after=\(next)")
+        try await Self.expect(200, service, "GET", "…/changes?after=\(next)")
         #expect(await service.stop() == 0)
     }
 
@@ -90,7 +92,7 @@ import Testing
     }
 
     private static func position(_ service: ServiceProcess) async throws -> String {
-        let answer = try await service.call("GET", "\(ServiceProcess.app)/changes")
+        let answer = try await service.call("GET", "…/changes")
         return try #require(answer.json["after"]?.string, "\(answer.body)")
     }
 
@@ -178,5 +180,79 @@ private struct RestorePlace {
         )
         guard outcome.status == 0 else { throw ServiceFault(detail: "\(script): \(outcome.words)") }
         return outcome.results.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}
+
+/// After a crash, Postgres reuses transaction ids that were not flushed.
+@Suite(.serialized, .timeLimit(.minutes(15))) struct PositionCrashTests {
+    @Test func `A position stays valid after a crash that follows rolled-back writes`() async throws {
+        // The WAL writer is so slow that unflushed records are still in memory when the processes are killed.
+        let cluster = FaultCluster(settings: ["wal_writer_delay": "10000", "wal_writer_flush_after": "1GB"])
+        let (scope, position) = try await Self.run(cluster) { registry, pool in
+            let app = try await registry.put(AppChanges(), for: BundleID("com.example.food"), by: "test").app
+            let scope = Scope(app: app, environment: .sandbox)
+            for number in 0..<10 { try await Self.register(number, on: registry, in: scope) }
+            for _ in 0..<10 { try await Self.undo(in: pool) }
+            return (scope, try await registry.presentChangePosition())
+        }
+        await cluster.crash()
+        let told = try await Self.run(cluster) { registry, _ in
+            for number in 10..<40 { try await Self.register(number, on: registry, in: scope) }
+            return try await registry.changes(after: position, limit: 100, in: scope).changes.map(\.activityID)
+        }
+        #expect(told == (10..<40).map { UTF8Text("a-\($0)") })
+        await cluster.remove()
+    }
+
+    private static func run<Value: Sendable>(
+        _ cluster: FaultCluster,
+        _ body: (Registry, PostgresPool) async throws -> Value
+    ) async throws -> Value {
+        let pool = PostgresPool(
+            databaseURL: try await cluster.start(),
+            maximumConnections: 2,
+            requestTimeout: .seconds(60),
+            allowsUnsafeDurability: false,
+            logger: .silent
+        )
+        try await SchemaMigrator(pool: pool).migrate()
+        let value = try await body(Registry(pool: pool, logger: .silent), pool)
+        await pool.shutdown()
+        return value
+    }
+
+    private static func register(_ number: Int, on registry: Registry, in scope: Scope) async throws {
+        try await registry.registerSample("a-\(number)", token: number, minutesAgo: 1, in: scope)
+    }
+
+    private static func undo(in pool: PostgresPool) async throws {
+        struct Undone: Error {}
+        do {
+            try await pool.withSession(.never) { session in
+                try session.transaction { transaction in
+                    _ = try transaction.execute("SELECT pg_current_xact_id(), nextval('events_event_number_seq')")
+                    throw Undone()
+                }
+            }
+        } catch is Undone {}
+    }
+}
+
+@Suite(.timeLimit(.minutes(5))) struct SessionSettingsTests {
+    @Test func `A session keeps its durability and warnings against other settings`() async throws {
+        let cluster = FaultCluster()
+        let url = try await cluster.start() + " options='-c client_min_messages=error'"
+        let pool = PostgresPool(databaseURL: url, logger: .silent)
+        let found = try await pool.withSession { session in
+            try session.execute(
+                """
+                SELECT name || ' ' || setting || ' ' || source FROM pg_settings
+                WHERE name IN ('client_min_messages', 'synchronous_commit') ORDER BY name
+                """
+            ).decode(String.self)
+        }
+        #expect(found == ["client_min_messages warning session", "synchronous_commit on session"])
+        await pool.shutdown()
+        await cluster.remove()
     }
 }

@@ -56,8 +56,8 @@ import Testing
             try await Shell.run(script, ["database": url])
             for instance in balancer.instances { #expect(try await instance.call("GET", "/readyz").status == 200) }
             // An instance that starts now belongs to the previous release.
-            let late = try await Program.run(["serve", "--port", "0", "--database-url", url])
-            #expect(late.status == 69 && late.words.contains("newer than this program"), "\(late.words)")
+            let serve = ["serve", "--port", "0", "--database-url", url]
+            try await Program.run(serve, gives: 69, "newer than this program")
             try await load.answered(more: 200)
         }
         #expect(counts.refused == 0)
@@ -83,7 +83,7 @@ import Testing
         #expect(counts.strange == [], "only 2xx and 503 with Retry-After are expected")
         var lost = 0
         for (id, token) in load.last {
-            let answer = try await balancer.instances[0].call("GET", "\(ServiceProcess.app)/activities/\(id)")
+            let answer = try await balancer.instances[0].call("GET", "…/activities/\(id)")
             if answer.json["token"] != .string(token) { lost += 1 }
         }
         #expect(lost == 0 && !load.last.isEmpty)
@@ -149,11 +149,11 @@ private final class BalancedLoad: Sendable {
         while !state.withLock({ $0.isOver }) {
             // Each activity's token is replaced twice.
             let id = "w\(writer)-\(step / 3)"
-            let token = Hexadecimal.encode(PushToken.sample(1_000_000 * (writer + 1) + step).bytes)
+            let token = PushToken.sample(1_000_000 * (writer + 1) + step).hexadecimal
             let body = #"{"token":"\#(token)","aliases":{"testId":"all"}}"#
-            let isTaken = try await insist("PUT", "\(ServiceProcess.app)/activities/\(id)", body)
+            let isTaken = try await insist("PUT", "…/activities/\(id)", body)
             state.withLock { if isTaken { $0.last[id] = token } }
-            _ = try await insist("GET", "\(ServiceProcess.app)/aliases/testId/none/activities", nil)
+            _ = try await insist("GET", "…/aliases/testId/none/activities", nil)
             step += 1
         }
     }

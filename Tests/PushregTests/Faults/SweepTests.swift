@@ -1,5 +1,4 @@
 import PostgresDriver
-import RegistryCore
 import RegistryStore
 import Synchronization
 import TestSupport
@@ -18,14 +17,13 @@ import Testing
         var (quiet, during): ([Duration], [Duration]) = ([], [])
         for _ in 0..<4 where TestScale.isLong { quiet.append(await callers.window(calls: Self.callsAWindow)) }
         try await Self.fill(database, scope)
-        let clock = ContinuousClock()
-        let start = clock.now
+        let start = ContinuousClock.now
         repeat {
             let p99 = await callers.window(calls: Self.callsAWindow)
             // The last window may be after the sweep.
             if try await Self.unswept(database) > 0 || during.isEmpty { during.append(p99) }
         } while try await Self.unswept(database) > 0
-        let rate = Double(Self.count) / ((clock.now - start) / .seconds(1))
+        let rate = Double(Self.count) / ((ContinuousClock.now - start) / .seconds(1))
         #expect(callers.faults == [])
         let events = try await database.count("SELECT count(*) FROM events WHERE type = 'expired'")
         #expect(events == Self.count)
@@ -54,15 +52,9 @@ import Testing
     /// Adds activities that expired an hour ago, ten per alias that a caller resolves.
     private static func fill(_ database: TestDatabase, _ scope: Scope) async throws {
         let alias = "CASE WHEN n <= \(callers * 10) THEN 'sweep-' || n % \(callers) ELSE 'old-' || n END"
-        let numbers = 1...Int64(count)
-        try await BulkActivities(
-            name: "expired",
-            numbers: numbers,
-            kind: "testId",
-            alias: alias,
-            age: "interval '9 hours'"
-        )
-        .insert(into: database, scope)
+        let (numbers, age) = (1...Int64(count), "interval '9 hours'")
+        try await BulkActivities(name: "expired", numbers: numbers, kind: "testId", alias: alias, age: age)
+            .insert(into: database, scope)
     }
 }
 
@@ -72,10 +64,7 @@ private final class Callers: Sendable {
     private let count: Int
     private let state = Mutex<(durations: [Duration], faults: Set<String>)>(([], []))
 
-    init(service: ServiceProcess, count: Int) {
-        self.service = service
-        self.count = count
-    }
+    init(service: ServiceProcess, count: Int) { (self.service, self.count) = (service, count) }
 
     var faults: Set<String> { state.withLock { $0.faults } }
 

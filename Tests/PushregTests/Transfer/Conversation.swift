@@ -37,11 +37,7 @@ struct Conversation {
     private func call(_ method: String, _ path: String, _ body: String? = nil, _ statuses: Set<Int>) async throws
         -> JSONValue
     {
-        let answer = try await service.call(
-            method,
-            path.hasPrefix("…") ? ServiceProcess.app + path.dropFirst() : path,
-            body
-        )
+        let answer = try await service.call(method, path, body)
         #expect(statuses.contains(answer.status), "\(method) \(path) \(body ?? ""): \(answer.status) \(answer.body)")
         return (try? JSONParser.parse(answer.body, maximumDepth: JSONParser.deepestNesting)) ?? .null
     }
@@ -96,8 +92,8 @@ struct Conversation {
     }
 
     private mutating func checkAlias(_ alias: Alias, names id: String, _ token: String) async throws {
-        let body =
-            #"{"aliases":[{"kind":"\#(alias.kind)","value":\#(RandomSpeech.quoted(alias.value.string))}],"limitPerAlias":1000}"#
+        let quoted = RandomSpeech.quoted(alias.value.string)
+        let body = #"{"aliases":[{"kind":"\#(alias.kind)","value":\#(quoted)}],"limitPerAlias":1000}"#
         let answer = try await call("POST", "…/resolve", body, [200])
         let found = answer["results"]?[0]["activities"]?.elements ?? []
         #expect(found.contains { $0["activityId"] == .string(id) && $0["token"] == .string(token) }, "\(alias)")
@@ -155,9 +151,8 @@ struct Conversation {
         for _ in 0..<Int.random(in: 1...5, using: &speech) {
             let id = speech.name()
             let (given, said) = try members()
-            items.append(
-                Self.object([#""activityId":\#(RandomSpeech.quoted(id))"#, #""token":"\#(speech.token())""#] + given)
-            )
+            let members = [#""activityId":\#(RandomSpeech.quoted(id))"#, #""token":"\#(speech.token())""#]
+            items.append(Self.object(members + given))
             self.said[UTF8Text(id)] = said
         }
         let observed = speech.time(minutesAgo: 1...100)
@@ -170,10 +165,10 @@ struct Conversation {
 
     private mutating func sayChannel() async throws {
         let path = "…/aliases/liveactivityId/\(RandomSpeech.escaped(speech.text(upTo: 256)))/channel"
-        let body =
-            #"{"channelId":"\#(["AAAA", "+/+/", "dHN0LXNyY2gtY2hubA=="].randomElement(using: &speech)!)","messageStoragePolicy":1}"#
+        let id = ["AAAA", "+/+/", "dHN0LXNyY2gtY2hubA=="].randomElement(using: &speech)!
+        let body = #"{"channelId":"\#(id)","messageStoragePolicy":1}"#
         try await call("PUT", path, body, [200, 201])
-        #expect(try await call("GET", path, nil, [200])["channelId"] == (try JSONParser.parse(body))["channelId"])
+        #expect(try await call("GET", path, nil, [200])["channelId"] == .string(id))
     }
 
     /// The public key of an example in RFC 7517.
@@ -184,8 +179,8 @@ struct Conversation {
     private mutating func saySettings() async throws {
         let name = speech.name(upTo: 256)
         let keys = #"{"keys":[{\#(Self.key),"more":\#(speech.object())}],"x":\#(speech.json())}"#
-        let jwt =
-            #"{"issuer":\#(RandomSpeech.quoted(speech.text())),"audience":[\#(RandomSpeech.quoted(speech.text()))],"jwks":\#(keys)}"#
+        let (issuer, audience) = (RandomSpeech.quoted(speech.text()), RandomSpeech.quoted(speech.text()))
+        let jwt = #"{"issuer":\#(issuer),"audience":[\#(audience)],"jwks":\#(keys)}"#
         let body = #"{"name":\#(RandomSpeech.quoted(name)),"aliasRules":{"K":"any","userId":"backend"},"jwt":\#(jwt)}"#
         let path = "/v1/apps/com.example.settings"
         try await call("PUT", path, body, [200, 201])
@@ -196,8 +191,8 @@ struct Conversation {
     }
 
     private mutating func sayReport() async throws {
-        let report =
-            #"{"token":"\#(speech.token())","status":400,"reason":\#(RandomSpeech.quoted(speech.text(upTo: 256)))}"#
+        let reason = RandomSpeech.quoted(speech.text(upTo: 256))
+        let report = #"{"token":"\#(speech.token())","status":400,"reason":\#(reason)}"#
         let nul = #"{"token":"\#(speech.token())","status":400,"reason":"\u0000"}"#
         let answer = try await call("POST", "…/feedback", #"{"reports":[\#(report),\#(nul)]}"#, [200])
         let results = answer["results"]?.elements ?? []
@@ -212,10 +207,7 @@ struct Conversation {
             "…/audit/events?limit=1000", "…/audit/stale?unconfirmedFor=PT1S&limit=1000", "…/stats", "/v1/apps",
         ]
         for path in paths + lists + pages.map({ Self.console + $0 }) {
-            let answer = try await service.call(
-                "GET",
-                path.hasPrefix("…") ? ServiceProcess.app + path.dropFirst() : path
-            )
+            let answer = try await service.call("GET", path)
             #expect([200, 303].contains(answer.status), "\(path): \(answer.status) \(answer.body.prefix(400))")
         }
     }

@@ -7,12 +7,8 @@ import Testing
 @Suite(.transferToTarget, .serialized, .timeLimit(.minutes(60))) struct ReadBackTests {
     private static let rounds = TestScale.isLong ? 3000 : 200
 
-    private static var seed: UInt64 {
-        ProcessInfo.processInfo.environment["PUSHREG_TEST_SEED"].flatMap(UInt64.init) ?? .random(in: .min ... .max)
-    }
-
     @Test func `Accepted values survive a round trip`() async throws {
-        let seed = Self.seed
+        let seed = SeededGenerator.firstSeed()
         print("ReadBackTests: PUSHREG_TEST_SEED=\(seed)")
         let service = try await ServiceProcess.start(on: database, "--request-timeout", "PT30S")
         var conversation = Conversation(service: service, seed: seed)
@@ -38,7 +34,6 @@ import Testing
         }
         #expect(unseen.isEmpty)
         let loaded = try await first.load(into: target)
-        #expect(loaded.status == 0, "\(loaded.words.suffix(2000))")
         #expect(loaded.results.contains(#""refused":{},"faulty":0"#), "\(loaded.results) \(loaded.words.suffix(2000))")
         try await second.export(from: target)
         // Bytes, because `String` treats some different texts as equal. Outside the expectation, which would compute a

@@ -1,5 +1,4 @@
 import Foundation
-import RegistryCore
 import TestSupport
 import Testing
 
@@ -57,13 +56,19 @@ struct TransferFile {
 
     @discardableResult
     func export(from database: TestDatabase, _ flags: [String] = []) async throws -> Program.Outcome {
-        let command = ["export"] + Self.scope + ["--output", path] + database.flags + flags
-        let outcome = try await Program.run(command)
-        #expect(outcome.status == 0, "\(outcome.words)")
-        return outcome
+        try await Program.run(["export"] + Self.scope + ["--output", path] + database.flags + flags, gives: 0)
     }
 
-    func load(into database: TestDatabase, _ flags: [String] = []) async throws -> Program.Outcome {
-        try await Program.run(["import"] + Self.scope + [path, "--json"] + database.flags + flags)
+    /// - Parameter status: the expected exit code.
+    @discardableResult
+    func load(
+        into database: TestDatabase,
+        _ flags: [String] = [],
+        gives status: Int32 = 0,
+        _ words: String = "",
+        at location: SourceLocation = #_sourceLocation
+    ) async throws -> Program.Outcome {
+        let command = ["import"] + Self.scope + [path, "--json"] + database.flags + flags
+        return try await Program.run(command, gives: status, words, at: location)
     }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 import RegistryCore
 import TestSupport
@@ -27,9 +26,9 @@ final class ConsoleBrowser {
     }
 
     @discardableResult
-    func signIn(with key: TestKey, next: String? = nil) async throws -> Reply {
+    func signIn(with key: APIKey, next: String? = nil) async throws -> Reply {
         let page = try await get("/console/sign-in" + (next.map { "?next=\($0)" } ?? ""))
-        var fields = ["key": key.key.text.revealed, "form": page.formToken]
+        var fields = ["key": key.text.revealed, "form": page.formToken]
         fields["next"] = next
         return try await post("/console/sign-in", fields)
     }
@@ -53,7 +52,7 @@ final class ConsoleBrowser {
     {
         var all = fields
         if !cookies.isEmpty { all[.cookie] = cookies.map { "\($0)=\($1)" }.joined(separator: "; ") }
-        let whole = path.replacingOccurrences(of: "…", with: Self.scope)
+        let whole = path.replacing("…", with: Self.scope)
         let reply = try await server.send(method, whole, body, all)
         for cookie in reply.fields[values: .setCookie] { take(cookie) }
         return reply
@@ -73,7 +72,7 @@ extension Reply {
 
     var words: String {
         text.replacing(/<[^>]*>/, with: " ").replacing(/\s+/, with: " ")
-            .replacingOccurrences(of: "&#39;", with: "'").replacingOccurrences(of: "&quot;", with: "\"")
-            .replacingOccurrences(of: "&amp;", with: "&")
+            .replacing("&#39;", with: "'").replacing("&quot;", with: "\"")
+            .replacing("&amp;", with: "&")
     }
 }

@@ -137,7 +137,7 @@ import Testing
     @Test(.service) func `Pasted secrets appear on no page`() async throws {
         let (life, browser) = (Life(), ConsoleBrowser())
         try await life.register(1, observed: 5)
-        let token = Hexadecimal.encode(PushToken.sample(1).bytes)
+        let token = PushToken.sample(1).hexadecimal
         let reply = try await browser.get("…/search?q=\(token.uppercased())")
         let location = try #require(reply.fields[.location])
         #expect(reply.status == 303 && !location.lowercased().contains(token) && reply.body.isEmpty)
@@ -193,7 +193,7 @@ import Testing
     @Test(.secureService) func `Keys are revoked by their name`() async throws {
         let (admin, auditor) = try await (ConsoleBrowser.signedIn(as: .admin), ConsoleBrowser.signedIn(as: .auditor))
         let sender = try await server.key(.sender)
-        let (id, secret) = (sender.key.id.rawValue, sender.key.secret.revealed)
+        let (id, secret) = (sender.id.rawValue, sender.secret.revealed)
         let page = try await admin.get("…/keys")
         #expect(page.words.contains(id) && !page.text.contains(secret))
         let seen = try await auditor.get("…/keys")

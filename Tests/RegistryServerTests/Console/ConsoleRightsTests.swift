@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 import RegistryCore
 import TestSupport
@@ -30,11 +29,6 @@ import Testing
         ),
     ]
 
-    private static func path(_ route: Route, _ app: String) -> String {
-        route.template.replacingOccurrences(of: "{bundleId}", with: app)
-            .replacingOccurrences(of: "{environment}", with: "sandbox").replacing(/\{\w+\}/, with: "x")
-    }
-
     /// Browsers signed in with a key of each role, and with a provider as a person of each role.
     private static func browsers() async throws -> [(Role, ConsoleBrowser)] {
         var browsers: [(Role, ConsoleBrowser)] = []
@@ -53,7 +47,7 @@ import Testing
         let browsers = try await Self.browsers()
         for route in Route.console {
             let name = "\(route.method.rawValue) \(route.template)"
-                .replacingOccurrences(of: "/console/{bundleId}/{environment}", with: "…")
+                .replacing("/console/{bundleId}/{environment}", with: "…")
             let roles = try #require(
                 Self.table.first { $0.routes.contains(name) }?.roles,
                 "\(name) is not in the table"
@@ -63,7 +57,7 @@ import Testing
             for (role, browser) in browsers {
                 var strangers: Set<[UInt8]> = []
                 for app in ["com.example.food", "com.example.taxi", "com.example.none"] {
-                    let path = Self.path(route, app)
+                    let path = route.path(app)
                     let reply = try await Self.call(route.method, path, browser)
                     let isThere = app != "com.example.none" && (role == .root || app == "com.example.food")
                     let words = "\(role) \(name) \(app) \(reply.status) \(reply.words.prefix(300))"

@@ -22,7 +22,7 @@ import Testing
         #expect(reply.fields[.location] == path)
         let set = try #require(reply.fields[values: .setCookie].first { $0.hasPrefix(Self.cookie) })
         for part in ["; HttpOnly", "; SameSite=Strict", "Path=/console", "Max-Age=1800"] { #expect(set.contains(part)) }
-        #expect(!set.contains(key.key.secret.revealed))
+        #expect(!set.contains(key.secret.revealed))
         #expect(browser.cookies.count == 1)
         let page = try await browser.get(path)
         #expect(page.status == 200 && page.words.contains("Stale tokens"))
@@ -37,7 +37,7 @@ import Testing
         let browser = ConsoleBrowser()
         for (key, status, words) in [
             (try await server.key(.client), 403, "client key"), (try await server.key(.sender), 403, "sender key"),
-            (TestKey(key: APIKey(random: .admin)), 401, "not valid"),
+            (APIKey(random: .admin), 401, "not valid"),
             (try await server.key(.admin, expiresAt: .minutesAgo(1)), 401, ""),
         ] {
             let reply = try await browser.signIn(with: key)
@@ -57,7 +57,7 @@ import Testing
         #expect(try await browser.get("…").status == 200)
         // On another instance, without a notification to this one.
         let app = try #require(try await server.registry.app(BundleID("com.example.food")))
-        _ = try await server.registry.revokeKey(key.key.id, ofApp: app.id, by: "test")
+        _ = try await server.registry.revokeKey(key.id, ofApp: app.id, by: "test")
         clock.advance(by: .seconds(5))
         #expect(try await browser.get("…").status == 303)
     }
@@ -85,7 +85,7 @@ import Testing
             "", "1", ".....", String(cookie.dropLast()), cookie + "0", "2" + cookie.dropFirst(),
         ]
         for (place, text) in [
-            (1, admin.key.id.rawValue), (2, "9999999999"), (3, "9999999999"), (3, "-1"), (4, "x"), (5, "00"),
+            (1, admin.id.rawValue), (2, "9999999999"), (3, "9999999999"), (3, "-1"), (4, "x"), (5, "00"),
             (2, "9223372036854775807"), (2, "-9223372036854775808"), (3, "9223372036854775807"), (2, "4294967295"),
         ] {
             var others = parts
@@ -96,8 +96,8 @@ import Testing
             forged.append([parts[0], parts[1], time, time, parts[4], parts[5]].joined(separator: "."))
         }
         // Sealed with one key for another key.
-        let session = ConsoleSession(of: admin.key.id.rawValue, at: Date())
-        forged.append(session.sealed(by: try await server.key(.auditor).key.secretDigest))
+        let session = ConsoleSession(of: admin.id.rawValue, at: Date())
+        forged.append(session.sealed(by: try await server.key(.auditor).secretDigest))
         for text in forged {
             browser.setCookie(Self.cookie, text)
             #expect(try await browser.get("…").status == 303, "\(text)")
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(.secureService) func `The sign-in form is bound to the browser`() async throws {
-        let key = try await server.key(.auditor).key.text.revealed
+        let key = try await server.key(.auditor).text.revealed
         let (browser, other) = (ConsoleBrowser(), ConsoleBrowser())
         let form = try await other.get("/console/sign-in").formToken
         #expect(try await browser.post("/console/sign-in", ["key": key, "form": form]).status == 403)

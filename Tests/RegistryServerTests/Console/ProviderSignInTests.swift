@@ -28,8 +28,6 @@ import Testing
         )
     }
 
-    // MARK: - Signing in and out
-
     @Test func `A person signs in, acts under their name, and signs out`() async throws {
         let (log, settings) = (RecordedLog(), try Self.settings(provider.issuer))
         try await ServiceTrait.secureService { $0.signIn = settings }.run(logger: log.logger) { server in
@@ -53,7 +51,7 @@ import Testing
 
             let page = try await browser.get(next)
             #expect(page.status == 200 && page.words.contains("Signed in as admin console:jane@example.com 2481"))
-            let key = try await server.key(.auditor).key.id.rawValue
+            let key = try await server.key(.auditor).id.rawValue
             let form = ["form": page.formToken, "confirmation": key]
             #expect(try await browser.post("…/keys/\(key)/revoke", form).status == 303)
             let trail = try await browser.get("…/search?q=event:key-revoked")
@@ -76,8 +74,6 @@ import Testing
             #expect(try await browser.get(ConsoleLink.callback + "?code=a&state=b").status == 404)
         }
     }
-
-    // MARK: - Roles and refused tokens
 
     /// Signs in with other claims, and expects the words on a page of the console or in the refusal.
     private static func expect(_ cases: [(claims: JSONObject, status: Int, words: String)]) async throws {
@@ -143,8 +139,6 @@ import Testing
             #expect(purge.status == status)
         }
     }
-
-    // MARK: - Refused answers
 
     @Test func `A provider's response is valid once, soon, and in the browser that began`() async throws {
         func refusal(_ browser: ConsoleBrowser, _ path: String) async throws -> String {
@@ -266,8 +260,6 @@ import Testing
         browser.setCookie(Self.session, cookie)
         #expect(try await browser.get("…").status == 200)
     }
-
-    // MARK: - Several instances, and faults of the provider
 
     /// A change of the settings ends sessions and attempts.
     @Test(arguments: [true, false])

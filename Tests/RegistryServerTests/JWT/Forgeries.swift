@@ -10,8 +10,7 @@ struct Forgery: Sendable, CustomTestStringConvertible {
     let make: @Sendable (TestIssuer, Date) -> String
 
     init(_ name: String, _ make: @escaping @Sendable (TestIssuer, Date) -> String) {
-        self.name = name
-        self.make = make
+        (self.name, self.make) = (name, make)
     }
 
     var testDescription: String { name }
@@ -20,14 +19,14 @@ struct Forgery: Sendable, CustomTestStringConvertible {
 
 extension Forgery {
     /// Forgeries that differ in a member of the header; null is a missing member.
-    private static func headers(_ member: String, _ values: JSONValue...) -> [Forgery] {
+    private static func headers(_ member: String, _ values: [JSONValue]) -> [Forgery] {
         values.map { value in
             Forgery("\(member) \(value)") { $0.token(header: JSONObject([(member, value)]), at: $1) }
         }
     }
 
     /// Forgeries that differ in a claim; null is a missing claim.
-    private static func claims(_ claim: String, _ values: JSONValue...) -> [Forgery] {
+    private static func claims(_ claim: String, _ values: [JSONValue]) -> [Forgery] {
         values.map { value in
             Forgery("\(claim) \(value)") { $0.token(claims: JSONObject([(claim, value)]), at: $1) }
         }
@@ -88,7 +87,7 @@ extension Forgery {
             Forgery("HMAC with the public key's DER") { hmac("rsa", $0.rsa.publicKey.derRepresentation, $0, $1) },
             Forgery("HMAC with the public point") { hmac("ec", $0.ec.publicKey.rawRepresentation, $0, $1) },
             Forgery("HMAC with nothing") { hmac("ec", Data(), $0, $1) },
-        ] + headers("alg", .null, 256, ["ES256"], "es256", "ES384", "ES256K")
+        ] + headers("alg", [.null, 256, ["ES256"], "es256", "ES384", "ES256K"])
 
     private static let confusedKeys: [Forgery] =
         [
@@ -111,7 +110,7 @@ extension Forgery {
             zeros("an RSA signature of nought", .rsa, 256),
             Forgery("one bit of the signature") { flipped($0, $1, part: 2) },
             Forgery("one bit of the payload") { flipped($0, $1, part: 1) },
-        ] + headers("kid", "rsa", "ed", "ec-2", "", "../../../../dev/null", 1, ["ec"])
+        ] + headers("kid", ["rsa", "ed", "ec-2", "", "../../../../dev/null", 1, ["ec"]])
 
     private static let headers: [Forgery] =
         [
@@ -125,31 +124,22 @@ extension Forgery {
                 $0.token(header: ["crit": ["jku"], "jku": "https://login.example.com/keys"], at: $1)
             },
             Forgery("crit exp") { $0.token(header: ["crit": ["exp"], "exp": 1], at: $1) },
-        ] + headers("crit", []) + headers("enc", "A256GCM") + headers("b64", false) + headers("zip", "DEF")
-        + headers("typ", "logout+jwt", "secevent+jwt", 1)
+        ] + headers("crit", [[]]) + headers("enc", ["A256GCM"]) + headers("b64", [false]) + headers("zip", ["DEF"])
+        + headers("typ", ["logout+jwt", "secevent+jwt", 1])
 
     private static let times: [Forgery] =
         [time("exp", in: -60), time("exp", in: -3600), time("nbf", in: 61), time("nbf", in: 86_400)]
-        + claims("exp", .null, "4102444800", 4_102_444_800_000, true, -1, 0) + claims("nbf", "0", [:])
+        + claims("exp", [.null, "4102444800", 4_102_444_800_000, true, -1, 0]) + claims("nbf", ["0", [:]])
 
     private static let (issuer, upperIssuer) = (JSONValue.string(TestIssuer.name), TestIssuer.name.uppercased())
     private static let names: [Forgery] =
-        claims("iss", .null, "https://evil.example", .string(TestIssuer.name + "/"), .string(upperIssuer), [issuer])
-        + claims("aud", .null, "taxi", "foo", [], ["taxi", "ride"], ["food", 1], ["food": "food"], true)
+        claims("iss", [.null, "https://evil.example", .string(TestIssuer.name + "/"), .string(upperIssuer), [issuer]])
+        + claims("aud", [.null, "taxi", "foo", [], ["taxi", "ride"], ["food", 1], ["food": "food"], true])
 
     /// The long ones have 129 and 130 bytes.
-    private static let subjects: [Forgery] = claims(
-        "sub",
-        .null,
-        "",
-        7,
-        ["u-1"],
-        .string(String(repeating: "x", count: 129)),
-        .string(String(repeating: "é", count: 65)),
-        "u-1\nadmin",
-        "u-1\u{0}",
-        "u-1\u{85}"
-    )
+    private static let long = [String(repeating: "x", count: 129), String(repeating: "é", count: 65)]
+    private static let subjects: [Forgery] =
+        claims("sub", [.null, "", 7, ["u-1"], "u-1\nadmin", "u-1\u{0}", "u-1\u{85}"] + long.map { .string($0) })
 }
 
 extension Forgery {

@@ -1,3 +1,4 @@
+import Foundation
 import RegistryCore
 import Synchronization
 import TestSupport
@@ -6,47 +7,6 @@ import Testing
 @testable import RegistryServer
 
 @Suite struct IssuerKeysTests {
-    /// A verifier with its source of keys; nil keys are a source that is down.
-    private struct Setting: Sendable {
-        let clock = ManualClock()
-        let source: Source
-        let verifier: JWTVerifier
-        let app = App.sample(jwt: TestIssuer.settings(keysAt: "https://login.example.com/keys"))
-
-        final class Source: Sendable {
-            let keys: Mutex<JSONValue?>
-            let count = Mutex(0)
-            init(_ keys: JSONValue?) { self.keys = Mutex(keys) }
-        }
-
-        var count: Int { source.count.withLock(\.self) }
-
-        init(_ keys: JSONValue? = TestIssuer.honest.keySet) {
-            let source = Source(keys)
-            self.source = source
-            let known = IssuerKeys(clock: clock.clock, logger: .silent) { _ in
-                source.count.withLock { $0 += 1 }
-                guard let keys = source.keys.withLock(\.self) else { throw JSONFaultReason("down") }
-                return keys
-            }
-            verifier = JWTVerifier(keys: known, clock: clock.clock)
-        }
-
-        func serve(_ keys: JSONValue?) { source.keys.withLock { $0 = keys } }
-
-        /// The code of a refused token; nil for an accepted one.
-        func refusal(of issuer: TestIssuer = .honest, _ key: TestIssuer.Key = .ec, kid: JSONValue? = nil) async
-            -> Problem.Code?
-        {
-            let header = kid.map { JSONObject([("kid", $0)]) } ?? [:]
-            let token = issuer.token(key, header: header, at: clock.now)
-            do {
-                _ = try await verifier.user(of: token, app)
-                return nil
-            } catch { return (error as? Problem)?.code }
-        }
-    }
-
     @Test func `Users stay signed in while the source of keys is down for an hour`() async throws {
         let setting = Setting()
         #expect(await setting.refusal() == nil)
@@ -82,17 +42,6 @@ import Testing
         #expect(setting.count == 2)
     }
 
-    @Test func `A rotated key is found`() async throws {
-        var first = TestIssuer.honest.publicKey(.ec)
-        first["kid"] = "old"
-        let setting = Setting(["keys": [.object(first)]])
-        #expect(await setting.refusal(kid: "old") == nil)
-        setting.serve(TestIssuer.honest.keySet)
-        setting.clock.advance(by: .seconds(60))
-        #expect(await setting.refusal() == nil)
-        #expect(await setting.refusal(kid: "old") == .unauthenticated)
-    }
-
     @Test func `A withdrawn key is rejected after a limited time`() async throws {
         let setting = Setting()
         #expect(await setting.refusal() == nil)
@@ -124,5 +73,124 @@ import Testing
         #expect(await setting.refusal(kid: "new") == .unauthenticated)
         #expect(setting.count == 2)
         #expect(await setting.refusal() == nil)
+    }
+}
+
+@Suite(.timeLimit(.minutes(5))) struct VerifiedTokensTests {
+    @Test func `A JWT is cached once verified, for its app only`() async throws {
+        let setting = Setting()
+        let app = setting.app()
+        #expect(setting.knownUser(app) == nil)
+        #expect(!setting.verifier.wasValid(setting.name(app)))
+        let user = try await setting.verify(app)
+        #expect(setting.knownUser(app) == user)
+        #expect(setting.verifier.wasValid(setting.name(app)))
+        #expect(setting.knownUser(setting.app("b")) == nil)
+    }
+
+    @Test func `A cached JWT expires with its exp and the clock tolerance, and is then refused`() async throws {
+        let setting = Setting(lifetime: 100)
+        let app = setting.app()
+        let user = try await setting.verify(app)
+        setting.clock.advance(by: .seconds(100 + 60 - 1))
+        #expect(setting.knownUser(app) == user)
+        setting.clock.advance(by: .seconds(1))
+        #expect(setting.knownUser(app) == nil)
+        // The JWT counts as valid until it is refused.
+        #expect(setting.verifier.wasValid(setting.name(app)))
+        let problem = await #expect(throws: Problem.self) { try await setting.verify(app) }
+        #expect(problem?.code == .unauthenticated)
+        #expect(!setting.verifier.wasValid(setting.name(app)))
+    }
+
+    @Test func `A cached JWT is verified again after a change of the app`() async throws {
+        let setting = Setting()
+        let (before, after) = (setting.app(), setting.app(updatedAt: setting.clock.now))
+        try await setting.verify(before)
+        #expect(setting.knownUser(after) == nil)
+        let user = try await setting.verify(after)
+        #expect(setting.knownUser(after) == user)
+    }
+
+    @Test func `A cached JWT is verified again with the issuer's new keys once those are due`() async throws {
+        let setting = Setting()
+        let app = setting.app()
+        try await setting.verify(app)
+        setting.clock.advance(by: IssuerKeys.maximumAge - .seconds(1))
+        #expect(setting.knownUser(app) != nil)
+        setting.clock.advance(by: .seconds(1))
+        #expect(setting.knownUser(app) == nil)
+        // The old keys verify it while the new ones load.
+        while setting.knownUser(app) == nil {
+            try await setting.verify(app)
+            await Task.yield()
+        }
+        setting.clock.advance(by: IssuerKeys.maximumAge - .seconds(1))
+        #expect(setting.knownUser(app) != nil)
+    }
+
+    @Test func `JWTs in use stay cached among any number of others, and the cache is bounded`() async throws {
+        let setting = Setting()
+        let app = setting.app()
+        let keys = try #require(await VerificationKeySet(TestIssuer.honest.keySet))
+        let proof = VerifiedTokens.Proof(user: .anonymous, validity: 0..<1, keys: keys, appUpdatedAt: .distantPast)
+        func name(_ number: Int) -> VerifiedTokens.Name { VerifiedTokens.Name(Secret("\(number)"), of: app.bundleID) }
+        let tokens = VerifiedTokens()
+        for number in 0...VerifiedTokens.maximumCount * 2 {
+            tokens.add(proof, of: name(number))
+            #expect(tokens.proof(of: name(0)) != nil)
+        }
+        #expect((VerifiedTokens.maximumCount / 2...VerifiedTokens.maximumCount).contains(tokens.count))
+    }
+}
+
+/// A verifier with its source of keys, and a user's token; nil keys are a source that is down.
+private struct Setting: Sendable {
+    let clock = ManualClock()
+    let source: Source
+    let verifier: JWTVerifier
+    let text: Secret
+
+    final class Source: Sendable {
+        let keys: Mutex<JSONValue?>
+        let count = Mutex(0)
+        init(_ keys: JSONValue?) { self.keys = Mutex(keys) }
+    }
+
+    init(_ keys: JSONValue? = TestIssuer.honest.keySet, lifetime: Int64 = 3600) {
+        let source = Source(keys)
+        let known = IssuerKeys(clock: clock.clock, logger: .silent) { _ in
+            source.count.withLock { $0 += 1 }
+            guard let keys = source.keys.withLock(\.self) else { throw JSONFaultReason("down") }
+            return keys
+        }
+        (self.source, verifier) = (source, JWTVerifier(keys: known, clock: clock.clock))
+        let end = JSONValue.integer(Int64(clock.now.timeIntervalSince1970) + lifetime)
+        text = Secret(TestIssuer.honest.token(claims: ["exp": end], at: clock.now))
+    }
+
+    var count: Int { source.count.withLock(\.self) }
+
+    func serve(_ keys: JSONValue?) { source.keys.withLock { $0 = keys } }
+
+    func app(_ bundleID: String = "a", updatedAt: Date = .distantPast) -> App {
+        .sample(bundleID, jwt: TestIssuer.settings(keysAt: "https://login.example.com/keys"), updatedAt: updatedAt)
+    }
+
+    func name(_ app: App) -> VerifiedTokens.Name { VerifiedTokens.Name(text, of: app.bundleID) }
+
+    @discardableResult
+    func verify(_ app: App) async throws -> Principal {
+        try await verifier.user(of: CompactJWT(text), named: name(app), app)
+    }
+
+    func knownUser(_ app: App) -> Principal? { verifier.knownUser(of: name(app), app) }
+
+    /// The code of a refused token; nil for an accepted one.
+    func refusal(of issuer: TestIssuer = .honest, kid: JSONValue = "ec") async -> Problem.Code? {
+        do {
+            _ = try await verifier.user(of: issuer.token(header: ["kid": kid], at: clock.now), app())
+            return nil
+        } catch { return (error as? Problem)?.code }
     }
 }

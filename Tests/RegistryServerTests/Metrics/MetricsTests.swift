@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import PostgresDriver
 import RegistryCore
@@ -165,5 +166,104 @@ import Testing
             WHERE activity_id = \(id)
             """
         )
+    }
+}
+
+@Suite struct MetricsTextTests {
+    @Test func `A histogram is written with its upper bounds`() {
+        let histogram = Histogram(bounds: [0.5, 1, 2])
+        for value in [0.25, 0.5, 0.75, 2, 64] { histogram.record(value) }
+        var text = MetricsText()
+        text.add(.batchWaits, [("work=\"x\"", histogram.snapshot)])
+        let lines = text.text.split(separator: "\n").map(String.init)
+        #expect(
+            lines.dropFirst() == [
+                "# TYPE pushreg_batch_wait_seconds histogram",
+                #"pushreg_batch_wait_seconds_bucket{work="x",le="0.5"} 2"#,
+                #"pushreg_batch_wait_seconds_bucket{work="x",le="1"} 3"#,
+                #"pushreg_batch_wait_seconds_bucket{work="x",le="2"} 4"#,
+                #"pushreg_batch_wait_seconds_bucket{work="x",le="+Inf"} 5"#,
+                #"pushreg_batch_wait_seconds_sum{work="x"} 67.5"#,
+                #"pushreg_batch_wait_seconds_count{work="x"} 5"#,
+            ]
+        )
+    }
+
+    @Test func `A time is written in seconds`() {
+        let histogram = Histogram(bounds: [0.001, 0.01])
+        histogram.record(.microseconds(1001))
+        histogram.record(.seconds(2))
+        #expect(histogram.snapshot.counts == [0, 1, 1])
+        #expect(abs(histogram.snapshot.sum - 2.001001) < 1e-9)
+    }
+
+    @Test func `A series that counted nothing is left out`() {
+        var text = MetricsText()
+        text.add(.batchWaits, [("", Histogram(bounds: [1]).snapshot)])
+        #expect(text.text.isEmpty)
+    }
+
+    @Test func `Labels are escaped`() {
+        #expect(MetricsText.labels([("a", #"x"y\z"#), ("b", "1\n2")]) == #"a="x\"y\\z",b="1\n2""#)
+    }
+
+    @Test func `A series is stored once`() {
+        let metrics = RecordedMetrics()
+        for _ in 1...2 { metrics.counter(.sweptRows, [("task", "expiry")]).increment(by: 3) }
+        var text = MetricsText()
+        metrics.write(.sweptRows, to: &text)
+        #expect(text.text.hasSuffix("\npushreg_sweep_rows_total{task=\"expiry\"} 6\n"))
+    }
+}
+
+@Suite struct MonitoringFilesTests {
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: ProjectFiles.root.appendingPathComponent(path), encoding: .utf8)
+    }
+
+    private static let alerts = "deploy/prometheus/alerts.yml"
+    private static let runbook = "Sources/WebAssets/Documentation.docc/Monitoring.md"
+    private static let files = [
+        alerts, "deploy/prometheus/alerts.test.yml", "deploy/grafana/dashboard.json", runbook,
+        "Sources/WebAssets/Documentation.docc/StatesOfAnActivity.md",
+    ]
+
+    /// The metrics in a text, without the suffixes of histograms.
+    private static func names(in text: String) -> Set<String> {
+        let histograms = Metric.allCases.filter { $0.type == "histogram" }.map(\.rawValue)
+        return Set(
+            text.matches(of: #/pushreg_[a-z_]+/#).map { match in
+                let name = String(match.output)
+                let base = name.replacing(#/_(bucket|sum|count)$/#, with: "")
+                return histograms.contains(base) ? base : name
+            }
+        )
+    }
+
+    @Test(arguments: files) func `Alerts and dashboard use existing metrics`(_ file: String) throws {
+        let names = try Self.names(in: Self.text(file))
+        #expect(names.subtracting(Metric.allCases.map(\.rawValue)) == [])
+        #expect(!names.isEmpty)
+    }
+
+    @Test func `Every metric is explained`() throws {
+        #expect(try Set(Metric.allCases.map(\.rawValue)).subtracting(Self.names(in: Self.text(Self.runbook))) == [])
+    }
+
+    @Test func `Every alert has its paragraph`() throws {
+        let alerts = try Self.text(Self.alerts)
+        let named = alerts.matches(of: #/- alert: (\w+)/#).map { String($0.1) }
+        let linked = alerts.matches(of: #/runbook: "Monitoring\.md#(\w+)"/#).map { String($0.1) }
+        let explained = try Self.text(Self.runbook).matches(of: #/### (Pushreg\w+)\n\n\S/#).map { String($0.1) }
+        #expect(named.count == 12)
+        #expect(named == linked)
+        #expect(named == explained)
+    }
+
+    @Test func `The dashboard is JSON`() throws {
+        let dashboard = try JSONParser.parse(Array(Self.text("deploy/grafana/dashboard.json").utf8))
+        guard case .array(let panels) = dashboard["panels"] else { throw JSONFaultReason("must have panels") }
+        #expect(panels.count > 20)
+        #expect(Set(panels.map { $0["id"] }).count == panels.count)
     }
 }

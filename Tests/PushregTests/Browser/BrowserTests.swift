@@ -1,7 +1,5 @@
-import Foundation
 import HTTPTypes
 import RegistryCore
-import RegistryStore
 import TestSupport
 import Testing
 
@@ -20,9 +18,13 @@ import Testing
 
     private static func visit(_ browser: WebDriver, _ place: ConsolePlace) async throws {
         try await signIn(browser, place)
-        for page in place.pages { try await look(at: page, browser, place) }
-        try await browser.prefer(dark: true)
-        for page in place.pages { try await look(at: page, browser, place, isDark: true) }
+        for isDark in [false, true] {
+            try await browser.prefer(dark: isDark)
+            for page in place.pages {
+                let isMissing = page.name == "problem"
+                try await browser.look(at: place.url(page.path), isDark: isDark, isMissing, page.words)
+            }
+        }
         try await browser.prefer(dark: false)
         try await purge(browser, place)
         print("figure: axe-core \(AccessibilityCheck.hasAxe ? "looked at every page of the console" : "was not there")")
@@ -31,41 +33,11 @@ import Testing
     private static func signIn(_ browser: WebDriver, _ place: ConsolePlace) async throws {
         try await browser.resize(width: 1280, height: 900, isPhone: false)
         try await browser.open(place.url("/console/com.example.food/sandbox"))
-        try await check(browser, "sign-in")
+        try await browser.expectNoFaults("sign-in")
         try await browser.type(place.key, into: "#key")
         try await browser.press("button[type=submit]")
         #expect(try await browser.address() == place.url("/console/com.example.food/sandbox"))
         #expect(try await browser.complaints() == [])
-    }
-
-    /// Opens a page in each size and runs the checks. Dark pages differ in colors only.
-    private static func look(
-        at page: ConsolePlace.Page,
-        _ browser: WebDriver,
-        _ place: ConsolePlace,
-        isDark: Bool = false
-    ) async throws {
-        for (name, width, height, isPhone) in WebDriver.sizes where !isDark || !isPhone {
-            try await browser.resize(width: width, height: height, isPhone: isPhone)
-            try await browser.open(place.url(page.path))
-            let rules = isPhone ? nil : isDark ? AccessibilityCheck.colors : AccessibilityCheck.allRules
-            try await check(browser, "\(page.name)-\(name)\(isDark ? "-dark" : "")", axe: rules)
-            let text = WebDriver.text(try await browser.run("return document.body.innerText"))
-            #expect(text.contains(page.words), "\(page.name): \(text.prefix(600))")
-        }
-    }
-
-    private static func check(
-        _ browser: WebDriver,
-        _ name: String,
-        axe rules: JSONValue? = AccessibilityCheck.allRules
-    ) async throws {
-        // The page about a missing page returns 404.
-        let complaints = try await browser.complaints()
-        #expect(complaints.filter { !name.hasPrefix("problem") || !$0.contains("404 (Not Found)") } == [], "\(name)")
-        let faults = try await AccessibilityCheck.faults(browser, axe: rules)
-        #expect(faults == [], "\(name)")
-        #expect(try await browser.complaints() == [], "\(name)")
     }
 
     /// Completes the wizard as an admin. The button is disabled until the right words are typed.
@@ -80,7 +52,7 @@ import Testing
         try await browser.press("button.danger")
         let text = WebDriver.text(try await browser.run("return document.body.innerText"))
         #expect(text.contains("purged: update tokens that are quarantined"), "\(text.prefix(600))")
-        try await check(browser, "purged")
+        try await browser.expectNoFaults("purged")
     }
 
     /// Median limits: 300 ms for a page, one second for an audit response.
@@ -115,5 +87,47 @@ import Testing
         print("figure: \(subject), \(count) activities, after \(Int(median / .milliseconds(1))) ms")
         // Other work on the machine may delay a short run.
         #expect(median < (TestScale.isLong ? limit : .seconds(20)), "\(subject): \(median)")
+    }
+}
+
+@Suite(.timeLimit(.minutes(30))) struct DocsBrowserTests {
+    private static let canRun = WebDriver.programs != nil
+
+    @Test(.enabled(if: canRun, "chromium and chromium-driver are not installed: deploy/prerequisites does that"))
+    func `Every page is displayed in a browser without errors`() async throws {
+        let database = try await TestDatabase.make()
+        let service = try await ServiceProcess.start(on: database)
+        async let light: Void = Self.look(isDark: false, service)
+        async let dark: Void = Self.look(isDark: true, service)
+        _ = try await (light, dark)
+        #expect(await service.stop() == 0)
+    }
+
+    private static func look(isDark: Bool, _ service: ServiceProcess) async throws {
+        try await WebDriver.run { browser in
+            try await browser.prefer(dark: isDark)
+            for path in DocsSite.pages.keys.sorted() + ["/docs/none"] {
+                let url = "http://127.0.0.1:\(service.port)\(path)"
+                try await browser.look(at: url, isDark: isDark, path == "/docs/none")
+            }
+            if !isDark { try await copy(browser, service) }
+        }
+    }
+
+    /// A button next to each example copies it or, where the browser denies the clipboard, selects it.
+    private static func copy(_ browser: WebDriver, _ service: ServiceProcess) async throws {
+        try await browser.open("http://127.0.0.1:\(service.port)/docs/reference/clients")
+        let chosen = try await browser.runAsynchronously(
+            """
+            const done = arguments[arguments.length - 1];
+            navigator.clipboard.writeText = () => Promise.reject(new Error("refused"));
+            const button = document.querySelector("pre button.copy");
+            new MutationObserver(() => done([button.textContent, String(getSelection())]))
+                .observe(button, {childList: true});
+            button.click();
+            """
+        )
+        #expect(chosen[0] == "Selected")
+        #expect(WebDriver.text(chosen[1]).hasPrefix("curl -X PUT \"$service/v1/apps/"))
     }
 }
