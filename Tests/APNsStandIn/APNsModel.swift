@@ -1,4 +1,5 @@
 import Foundation
+import RegistryCore
 
 /// Apple's push service and its phones, as a value without I/O.
 ///
@@ -67,5 +68,101 @@ package struct APNsModel: Sendable {
         phones[phone]?.isOnline = true
         phones[phone]?.kept = [:]
         return kept.filter { $0.expiration > now }.compactMap { phones[phone]?.receive($0) }
+    }
+}
+
+extension APNsModel {
+    /// Answers a push and applies its effects.
+    ///
+    /// - Returns: the response, and the activity that a phone started immediately.
+    package mutating func receive(_ request: PushRequest, at now: Date) -> (
+        answer: PushResponse, started: ShownActivity?
+    ) {
+        let aps = request.aps
+        if let refusal = refusal(of: request, aps, now) {
+            record(request, aps, refusal, now)
+            return (refusal, nil)
+        }
+        record(request, aps, PushResponse(200), now)
+        guard let token = request.token, let entry = tokens[token], let aps else { return (PushResponse(200), nil) }
+        let push = Push(
+            id: request.fields["apns-id"] ?? UUID().uuidString,
+            token: token,
+            expiration: request.expiration,
+            aps: aps,
+            target: entry.target
+        )
+        return (PushResponse(200), deliver(push, at: now))
+    }
+
+    private mutating func deliver(_ push: Push, at now: Date) -> ShownActivity? {
+        let phone = push.target.phone
+        guard phones[phone]?.isOnline == true else {
+            if push.expiration > now { phones[phone]?.keep(push) }
+            return nil
+        }
+        return phones[phone]?.receive(push)
+    }
+
+    mutating func record(_ request: PushRequest, _ aps: JSONValue?, _ answer: PushResponse, _ now: Date) {
+        records.append(
+            Record(
+                token: request.token ?? "",
+                at: now,
+                fields: request.fields.filter { $0.key != "authorization" },
+                event: aps?["event"]?.string,
+                timestamp: aps?["timestamp"]?.integer,
+                answer: answer
+            )
+        )
+    }
+
+    private mutating func refusal(
+        of request: PushRequest,
+        _ aps: JSONValue?,
+        _ now: Date
+    ) -> PushResponse? {
+        if let refusal = Self.malformation(of: request) { return refusal }
+        if let refusal = providerTokens.refusal(of: request.fields["authorization"], at: now) { return refusal }
+        if let refusal = refusalByToken(request) { return refusal }
+        guard aps != nil else { return PushResponse(400, "BadPayload") }
+        return request.priority == 10 && !spend(request.token ?? "", now) ? PushResponse(429, "TooManyRequests") : nil
+    }
+
+    private static func malformation(of request: PushRequest) -> PushResponse? {
+        guard request.method == "POST" else { return PushResponse(405, "MethodNotAllowed") }
+        guard let token = request.token else { return PushResponse(404, "BadPath") }
+        guard !token.isEmpty else { return PushResponse(400, "MissingDeviceToken") }
+        guard !request.body.isEmpty else { return PushResponse(400, "PayloadEmpty") }
+        guard request.body.count <= largestPayload else { return PushResponse(413, "PayloadTooLarge") }
+        if let id = request.fields["apns-id"], UUID(uuidString: id) == nil { return PushResponse(400, "BadMessageId") }
+        if let id = request.fields["apns-collapse-id"], id.utf8.count > 64 { return PushResponse(400, "BadCollapseId") }
+        if let text = request.fields["apns-expiration"], Int(text) == nil {
+            return PushResponse(400, "BadExpirationDate")
+        }
+        guard [1, 5, 10].contains(request.priority) else { return PushResponse(400, "BadPriority") }
+        return nil
+    }
+
+    private func refusalByToken(_ request: PushRequest) -> PushResponse? {
+        guard let topic = request.fields["apns-topic"] else { return PushResponse(400, "MissingTopic") }
+        let type = topic.hasSuffix(".push-type.liveactivity") ? "liveactivity" : "alert"
+        guard request.fields["apns-push-type"] == type else { return PushResponse(400, "InvalidPushType") }
+        guard let token = request.token, let entry = tokens[token] else {
+            return PushResponse(400, "BadDeviceToken")
+        }
+        guard entry.topic == topic else { return PushResponse(400, "DeviceTokenNotForTopic") }
+        return entry.deadAt.map { PushResponse(410, "Unregistered", deadAt: $0) }
+    }
+
+    private mutating func spend(_ token: String, _ now: Date) -> Bool {
+        guard var entry = tokens[token] else { return true }
+        let earned = max(0, now.timeIntervalSince(entry.budgetAt)) * budget.hourly / 3600
+        entry.budget = min(budget.burst, entry.budget + earned)
+        entry.budgetAt = now
+        let isEnough = entry.budget >= 1
+        if isEnough { entry.budget -= 1 }
+        tokens[token] = entry
+        return isEnough
     }
 }

@@ -15,11 +15,7 @@ import Testing
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.trustRoots = .file(standIn.certificateFile)
         configuration.tlsConfiguration = tls
-        let client = HTTPClient(configuration: configuration)
-        let outcome: Result<Value, any Error>
-        do { outcome = .success(try await body(client)) } catch { outcome = .failure(error) }
-        try await client.shutdown()
-        return try outcome.get()
+        return try await HTTPClient.withHTTPClient(configuration: configuration, body)
     }
 
     private func request(_ standIn: APNsStandIn, _ jwt: String) -> HTTPClientRequest {

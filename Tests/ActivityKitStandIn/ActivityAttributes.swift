@@ -39,3 +39,17 @@ public enum ActivityStyle: Sendable { case standard, transient }
 public struct AlertConfiguration: Sendable {
     public init() {}
 }
+
+public final class ActivityAuthorizationInfo {
+    public typealias ActivityEnablementUpdates = Updates<Bool>
+
+    private static let enabled = Broadcast(true)
+
+    public init() {}
+
+    public var areActivitiesEnabled: Bool { Self.enabled.value }
+    public var frequentPushesEnabled: Bool { true }
+    public var activityEnablementUpdates: ActivityEnablementUpdates { Updates { Self.enabled.subscribe() } }
+
+    public static func `switch`(on: Bool) { enabled.send(on) }
+}

@@ -4,160 +4,140 @@ import Testing
 
 @testable import EmbeddedPostgres
 
-@Suite(.timeLimit(.minutes(15))) struct EmbeddedPostgresTests {
+@Suite(.timeLimit(.minutes(15))) final class EmbeddedPostgresTests: Sendable {
+    private let directory = "/tmp/pushreg-embedded-\(UInt64.random(in: 0 ..< .max))"
+
+    init() throws { try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false) }
+
+    deinit { try? FileManager.default.removeItem(atPath: directory) }
+
     @Test func `Data survives a restart`() async throws {
-        try await withDirectory { directory in
-            let first = try await open(directory)
-            try run("CREATE TABLE kept AS SELECT 42 AS answer", on: first)
-            await first.close()
-            #expect(isGone(first.serverPID))
-            let second = try await open(directory)
-            #expect(try run("SELECT answer FROM kept", on: second) == "42")
-            await second.close()
-        }
+        let first = try await open(directory)
+        try run("CREATE TABLE kept AS SELECT 42 AS answer", on: first)
+        await first.close()
+        #expect(isGone(first.serverPID))
+        let second = try await open(directory)
+        #expect(try run("SELECT answer FROM kept", on: second) == "42")
+        await second.close()
     }
 
     @Test func `The last user stops the server`() async throws {
-        try await withDirectory { directory in
-            let first = try await open(directory)
-            let second = try await open(directory)
-            #expect(first.serverPID == second.serverPID)
-            await first.close()
-            await first.close()
-            #expect(try run("SELECT 1", on: second) == "1")
-            await second.close()
-            #expect(isGone(second.serverPID))
-        }
+        let first = try await open(directory)
+        let second = try await open(directory)
+        #expect(first.serverPID == second.serverPID)
+        await first.close()
+        await first.close()
+        #expect(try run("SELECT 1", on: second) == "1")
+        await second.close()
+        #expect(isGone(second.serverPID))
     }
 
     @Test func `Concurrent opens start one server`() async throws {
-        try await withDirectory { directory in
-            async let a = open(directory)
-            async let b = open(directory)
-            async let c = open(directory)
-            let all = try await [a, b, c]
-            #expect(Set(all.map(\.serverPID)).count == 1)
-            for user in all { await user.close() }
-            #expect(isGone(all[0].serverPID))
-        }
+        async let a = open(directory)
+        async let b = open(directory)
+        async let c = open(directory)
+        let all = try await [a, b, c]
+        #expect(Set(all.map(\.serverPID)).count == 1)
+        for user in all { await user.close() }
+        #expect(isGone(all[0].serverPID))
     }
 
     @Test func `A killed server is replaced`() async throws {
-        try await withDirectory { directory in
-            let first = try await open(directory)
-            kill(first.serverPID, SIGKILL)
-            while !isGone(first.serverPID) { await Task.yield() }
-            let second = try await open(directory)
-            #expect(second.serverPID != first.serverPID)
-            #expect(try run("SELECT 1", on: second) == "1")
-            await second.close()
-            await first.close()
-        }
+        let first = try await open(directory)
+        kill(first.serverPID, SIGKILL)
+        while !isGone(first.serverPID) { await Task.yield() }
+        let second = try await open(directory)
+        #expect(second.serverPID != first.serverPID)
+        #expect(try run("SELECT 1", on: second) == "1")
+        await second.close()
+        await first.close()
     }
 
     @Test func `A server left over by a crash is adopted`() async throws {
-        try await withDirectory { directory in
-            let place = try DatabaseDirectory(preparing: directory)
-            // After a crash of this program, the kernel releases its locks, but Postgres keeps running.
-            let server = Server(place: place, settings: ["fsync": "off"], search: .standard, logger: .silent)
-            let left = try server.joinOrStart()
-            let adopted = try await open(directory)
-            #expect(adopted.serverPID == left.pid)
-            await adopted.close()
-            #expect(isGone(left.pid))
-        }
+        let place = try DatabaseDirectory(preparing: directory)
+        // After a crash of this program, the kernel releases its locks, but Postgres keeps running.
+        let server = Server(place: place, settings: ["fsync": "off"], search: .standard, logger: .silent)
+        let left = try server.joinOrStart()
+        let adopted = try await open(directory)
+        #expect(adopted.serverPID == left.pid)
+        await adopted.close()
+        #expect(isGone(left.pid))
     }
 
     @Test func `Opening waits for a server that is still starting`() async throws {
-        try await withDirectory { directory in
-            let first = try await open(directory)
-            let place = try DatabaseDirectory(preparing: directory)
-            try run("CREATE TABLE t AS SELECT n FROM generate_series(1, 300000) AS n", on: first)
-            kill(first.serverPID, SIGKILL)
-            while !isGone(first.serverPID) { await Task.yield() }
-            // The program that started this server did not wait for the end of its recovery.
-            let options = try ServerSettings.arguments(socketDirectory: place.makeSocketDirectory(), overrides: [:])
-            let start = try [
-                InstallationSearch.standard.find(version: nil).program("pg_ctl"), "start", "-W", "-D", place.data,
-                "-l", place.log, "-o", options.map { "'\($0)'" }.joined(separator: " "),
-            ]
-            Postmaster.removeFileOfZombie(in: place)
-            while Postmaster(of: place) == nil { _ = try Command(place.user.command(start)).run() }
-            let second = try await open(directory)
-            #expect(try run("SELECT count(*) FROM t", on: second) == "300000")
-            await second.close()
-            await first.close()
-        }
+        let first = try await open(directory)
+        let place = try DatabaseDirectory(preparing: directory)
+        try run("CREATE TABLE t AS SELECT n FROM generate_series(1, 300000) AS n", on: first)
+        kill(first.serverPID, SIGKILL)
+        while !isGone(first.serverPID) { await Task.yield() }
+        // The program that started this server did not wait for the end of its recovery.
+        let options = try ServerSettings.arguments(socketDirectory: place.makeSocketDirectory(), overrides: [:])
+        let start = try [
+            InstallationSearch.standard.find(version: nil).program("pg_ctl"), "start", "-W", "-D", place.data,
+            "-l", place.log, "-o", options.map { "'\($0)'" }.joined(separator: " "),
+        ]
+        Postmaster.removeFileOfZombie(in: place)
+        while Postmaster(of: place) == nil { _ = try Command(place.user.command(start)).run() }
+        let second = try await open(directory)
+        #expect(try run("SELECT count(*) FROM t", on: second) == "300000")
+        await second.close()
+        await first.close()
     }
 
     @Test func `A server that cannot start is not started repeatedly`() async throws {
-        try await withDirectory { directory in
-            await (try open(directory)).close()
-            let began = ContinuousClock.now
-            let error = await #expect(throws: EmbeddedPostgresError.self) {
-                try await EmbeddedPostgres.open(directory, settings: ["no_such_setting": "1"], logger: .silent)
-            }
-            #expect(error?.description.contains("no_such_setting") == true)
-            #expect(began.duration(to: .now) < .seconds(8))
+        await (try open(directory)).close()
+        let began = ContinuousClock.now
+        let error = await #expect(throws: EmbeddedPostgresError.self) {
+            try await EmbeddedPostgres.open(directory, settings: ["no_such_setting": "1"], logger: .silent)
         }
+        #expect(error?.description.contains("no_such_setting") == true)
+        #expect(began.duration(to: .now) < .seconds(8))
     }
 
     @Test func `With a long path the socket is outside the directory`() async throws {
-        try await withDirectory { directory in
-            let long = directory + "/" + String(repeating: "long", count: 40)
-            let postgres = try await open(long)
-            #expect(!postgres.connectionString.contains(long))
-            #expect(try run("SELECT 1", on: postgres) == "1")
-            await postgres.close()
-        }
+        let long = directory + "/" + String(repeating: "long", count: 40)
+        let postgres = try await open(long)
+        #expect(!postgres.connectionString.contains(long))
+        #expect(try run("SELECT 1", on: postgres) == "1")
+        await postgres.close()
     }
 
     @Test func `The server is durable, listens on no port and logs no parameters`() async throws {
-        try await withDirectory { directory in
-            let postgres = try await EmbeddedPostgres.open(directory, logger: .silent)
-            let settings = [
-                "listen_addresses": "", "log_parameter_max_length": "0", "fsync": "on", "synchronous_commit": "on",
-            ]
-            for (name, value) in settings { #expect(try run("SHOW \(name)", on: postgres) == value, "\(name)") }
-            await postgres.close()
-        }
+        let postgres = try await EmbeddedPostgres.open(directory, logger: .silent)
+        let settings = [
+            "listen_addresses": "", "log_parameter_max_length": "0", "fsync": "on", "synchronous_commit": "on",
+        ]
+        for (name, value) in settings { #expect(try run("SHOW \(name)", on: postgres) == value, "\(name)") }
+        await postgres.close()
     }
 
     @Test func `Other directories and missing programs are refused with a clear message`() async throws {
-        try await withDirectory { directory in
-            try Data("mine".utf8).write(to: URL(fileURLWithPath: directory + "/letter.txt"))
-            let strange = await #expect(throws: EmbeddedPostgresError.self) { try await open(directory) }
-            #expect(strange?.description.contains("letter.txt") == true)
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: directory + "/letter.txt"))
+        let strange = await #expect(throws: EmbeddedPostgresError.self) { try await open(directory) }
+        #expect(strange?.description.contains("letter.txt") == true)
+        let search = InstallationSearch(directories: ["/nowhere"])
+        let missing = await #expect(throws: EmbeddedPostgresError.self) {
+            try await EmbeddedPostgres.open(directory + "/new", settings: [:], search: search, logger: .silent)
         }
-        try await withDirectory { directory in
-            let search = InstallationSearch(directories: ["/nowhere"])
-            let missing = await #expect(throws: EmbeddedPostgresError.self) {
-                try await EmbeddedPostgres.open(directory, settings: [:], search: search, logger: .silent)
-            }
-            #expect(missing?.description.contains("apt-get install postgresql") == true)
-        }
+        #expect(missing?.description.contains("apt-get install postgresql") == true)
     }
 
     @Test func `A file at the directory's path is refused, and the error calls it a file`() async throws {
-        try await withDirectory { directory in
-            try Data("mine".utf8).write(to: URL(fileURLWithPath: directory + "/letter.txt"))
-            for path in ["/letter.txt", "/letter.txt/data", "/letter.txt/deep/data"] {
-                let inTheWay = await #expect(throws: EmbeddedPostgresError.self) { try await open(directory + path) }
-                #expect(inTheWay?.description.contains("Not a directory") == true, "\(inTheWay?.description ?? "none")")
-            }
-            let deep = try await open(directory + "/made/on/the/way")
-            await deep.close()
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: directory + "/letter.txt"))
+        for path in ["/letter.txt", "/letter.txt/data", "/letter.txt/deep/data"] {
+            let inTheWay = await #expect(throws: EmbeddedPostgresError.self) { try await open(directory + path) }
+            #expect(inTheWay?.description.contains("Not a directory") == true, "\(inTheWay?.description ?? "none")")
         }
+        let deep = try await open(directory + "/made/on/the/way")
+        await deep.close()
     }
 
     @Test func `Data of another version is refused`() async throws {
-        try await withDirectory { directory in
-            let postgres = try await open(directory)
-            await postgres.close()
-            try Data("12\n".utf8).write(to: URL(fileURLWithPath: directory + "/data/PG_VERSION"))
-            let other = await #expect(throws: EmbeddedPostgresError.self) { try await open(directory) }
-            #expect(other?.description.contains("made by Postgres 12, which is not installed") == true)
-        }
+        let postgres = try await open(directory)
+        await postgres.close()
+        try Data("12\n".utf8).write(to: URL(fileURLWithPath: directory + "/data/PG_VERSION"))
+        let other = await #expect(throws: EmbeddedPostgresError.self) { try await open(directory) }
+        #expect(other?.description.contains("made by Postgres 12, which is not installed") == true)
     }
 
     private func open(_ directory: String) async throws -> EmbeddedPostgres {
@@ -182,11 +162,4 @@ import Testing
 
 extension Logger {
     fileprivate static var silent: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
-}
-
-private func withDirectory(_ body: (String) async throws -> Void) async throws {
-    let directory = "/tmp/pushreg-embedded-\(UInt64.random(in: 0 ..< .max))"
-    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
-    defer { try? FileManager.default.removeItem(atPath: directory) }
-    try await body(directory)
 }

@@ -159,11 +159,6 @@ final class SimulatedNetwork: Sendable {
         }
     }
 
-}
-
-// MARK: - Other responses
-
-extension SimulatedNetwork {
     private static let portal = page(200, "Welcome to the hotel")
     private static let badGateway = page(502, "Bad gateway")
     private static let tooMany = page(429, "Slow down", ["Retry-After": "40"])
@@ -178,14 +173,10 @@ extension SimulatedNetwork {
         let url = URL(string: address)!
         return RecordedRequest(method: request.method, url: url, fields: request.fields, body: request.body)
     }
-}
 
-// MARK: - The service's side
-
-extension SimulatedNetwork {
     private func deliver(_ request: RecordedRequest) async -> TransportResult {
         state.withLock { $0.delivered.append(request) }
-        let result = await service.transport.send(WorldTime(now: clock.rightTime).outward(request).urlRequest)
+        let result = await HTTPTransport.urlSession.send(WorldTime(now: clock.rightTime).outward(request).urlRequest)
         guard let answer = result.answer else { return result }
         if answer.status < 403 || [409, 410].contains(answer.status) { state.withLock { $0.sent.append(request) } }
         if answer.status >= 500 { violate("a \(request.method) was answered with \(answer.status)") }
@@ -199,7 +190,7 @@ extension SimulatedNetwork {
         guard request.method == "DELETE", answer.status == 204, path.count == 6, path[4] == "activities" else { return }
         _ = state.withLock { $0.ended.insert(path[5]) }
         do {
-            guard try await service.sender.token(ofActivity: path[5]) != nil else { return }
+            guard try await service.sender.text("token", ofActivity: path[5]) != nil else { return }
             violate("\(path[5]) was handed out after its end was answered")
         } catch {
             violate("\(error)")
@@ -251,4 +242,72 @@ extension SimulatedNetwork {
         }
         for request in requests { _ = await deliver(request) }
     }
+}
+
+/// Converts times between the phone's world, some days in the past, and the service's.
+///
+/// The service uses Postgres's clock. The phone's times stay as they are, except times that its world's registry would
+/// refuse as too far ahead: they are moved as far ahead of the real time, so that the real service refuses them.
+struct WorldTime: Sendable {
+    let now: Timestamp
+    private static let mostAhead = Duration.seconds(300)
+
+    func outward(_ request: RecordedRequest) -> RecordedRequest {
+        guard let text = request["observedAt"], let time = Timestamp(text: text), time > now + Self.mostAhead else {
+            return request
+        }
+        let shifted = (Timestamp(Date()) + (time - now)).text
+        return RecordedRequest(
+            method: request.method,
+            url: URL(string: request.url.absoluteString.replacing(text, with: shifted))!,
+            fields: request.fields,
+            body: request.body.map { Data(String(decoding: $0, as: UTF8.self).replacing(text, with: shifted).utf8) }
+        )
+    }
+
+    /// The response with `Date` and `serverTime` of the phone's world.
+    func homeward(_ answer: TransportResponse) -> TransportResponse {
+        var fields = answer.fields.filter { $0.key.lowercased() != "date" }
+        fields["Date"] = Self.httpDate(now)
+        return TransportResponse(status: answer.status, fields: fields, body: homeward(answer.body))
+    }
+
+    private func homeward(_ body: Data) -> Data {
+        let text = String(decoding: body, as: UTF8.self)
+        guard text.contains("\"serverTime\"") else { return body }
+        return Data(text.replacing(#/"serverTime"\s*:\s*"[^"]*"/#, with: "\"serverTime\":\"\(now.text)\"").utf8)
+    }
+
+    /// RFC 9110, section 5.6.7; rounded down to seconds, as servers do.
+    static func httpDate(_ time: Timestamp) -> String {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = TimeZone(identifier: "GMT")
+        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        return formatter.string(from: time.date)
+    }
+}
+
+/// The events of a life in words without tokens, printed after a failure.
+final class Diary: Sendable {
+    private let entries = LockedValue<[String]>([])
+
+    func add(_ text: String) { entries.withLock { $0.append(text) } }
+
+    var text: String { entries.withLock { $0 }.joined(separator: "\n") }
+
+    func add(_ request: RecordedRequest, _ result: TransportResult, from begin: Duration, to end: Duration) {
+        let outcome =
+            switch result {
+            case .response: "\(result.answer?.status ?? 0)"
+            case .noResponse: "no response"
+            case .notSent: "not sent"
+            }
+        let time = request["observedAt"] ?? "no time"
+        add("    \(begin.components.seconds)-\(end.components.seconds) s: \(request.name) of \(time): \(outcome)")
+    }
+}
+
+extension RecordedRequest {
+    var name: String { "\(method) \(url.pathComponents.suffix(2).joined(separator: "/"))" }
 }

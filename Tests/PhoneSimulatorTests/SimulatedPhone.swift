@@ -63,8 +63,8 @@ actor SimulatedPhone {
     private nonisolated func credential(of user: String) -> CredentialSource {
         { [session] in
             switch session.withLock({ $0 }) {
-            case .valid: Issuer.shared.token(of: user)
-            case .expired: Issuer.shared.token(of: user, isExpired: true)
+            case .valid: SimulatedService.token(of: user)
+            case .expired: SimulatedService.token(of: user, isExpired: true)
             case .none: nil
             }
         }
@@ -81,11 +81,7 @@ actor SimulatedPhone {
         for type in types { type.appDies() }
         system.appDies()
     }
-}
 
-// MARK: - The owner and the system
-
-extension SimulatedPhone {
     /// Restarts the phone. Nothing is readable before the first unlock.
     func restart(boot: String) {
         app?.end.comes()

@@ -1,24 +1,42 @@
+import Foundation
 import PushTokenRegistry
 import PushTokenRegistryTestSupport
 import TestSupport
 import Testing
 
-struct Story: Sendable {
-    let life: PhoneLife
+/// Begins a story for a test, with the app in the foreground and a signed-in user.
+struct StoryTrait: TestTrait, TestScoping {
+    @TaskLocal fileprivate static var current: Story?
+    let headStart: Duration
+    let lifetime: String
 
-    /// Starts with the app in the foreground and a signed-in user.
-    static func tell(
-        headStart: Duration = PhoneLife.headStart,
-        lifetime: String = SimulatedService.lifetime,
-        _ body: @escaping @Sendable (Story) async throws -> Void
+    func provideScope(
+        for _: Test,
+        testCase _: Test.Case?,
+        performing test: @Sendable () async throws -> Void
     ) async throws {
         try await SimulatedService.run(lifetime: lifetime) { service in
             let story = Story(life: PhoneLife("story", on: service, headStart: headStart))
             await story.play(.launch(listIsLate: false), .signIn(0), .time(seconds: 3))
-            try await body(story)
+            try await Self.$current.withValue(story, operation: test)
             await story.phone.killApp()
         }
     }
+}
+
+extension Trait where Self == StoryTrait {
+    static var story: Self { story() }
+
+    static func story(
+        headStart: Duration = PhoneLife.headStart,
+        lifetime: String = SimulatedService.lifetime
+    ) -> Self { StoryTrait(headStart: headStart, lifetime: lifetime) }
+}
+
+var story: Story { StoryTrait.current ?? { fatalError("The test lacks the trait .story.") }() }
+
+struct Story: Sendable {
+    let life: PhoneLife
 
     var phone: SimulatedPhone { get async { await life.phone } }
 
@@ -51,7 +69,7 @@ struct Story: Sendable {
         _ isExpected: Bool = true,
         _ location: SourceLocation = #_sourceLocation
     ) async throws {
-        let token = try await life.service.sender.token(ofActivity: activity.id)
+        let token = try await life.service.sender.text("token", ofActivity: activity.id)
         let expected = isExpected ? activity.token.map { PushToken($0).hexadecimal } : nil
         #expect(token == expected, "\(life.network.diary.text)", sourceLocation: location)
     }
@@ -61,20 +79,8 @@ struct Story: Sendable {
         as expected: String,
         _ location: SourceLocation = #_sourceLocation
     ) async throws {
-        let state = try await life.service.sender.state(ofActivity: activity.id)
+        let state = try await life.service.sender.text("state", ofActivity: activity.id)
         #expect(state == expected, "\(life.network.diary.text)", sourceLocation: location)
-    }
-
-    /// A sender's plan for the activity's order, an hour before its end, is one step.
-    func plans(
-        _ action: String,
-        for activity: FakeActivity,
-        _ location: SourceLocation = #_sourceLocation
-    ) async throws {
-        let type = await phone.types.first { type in type.all.contains { $0.id == activity.id } }
-        let alias = activity.aliases["liveactivityId"] ?? ""
-        let actions = try await life.service.sender.plan(alias, attributesType: type?.name ?? "")
-        #expect(actions == [action], "\(life.network.diary.text)", sourceLocation: location)
     }
 
     /// The registry has a time of the activity by the correct clock.
@@ -84,7 +90,8 @@ struct Story: Sendable {
         at expected: Timestamp,
         _ location: SourceLocation = #_sourceLocation
     ) async throws {
-        let time = try #require(try await life.service.sender.time(member, ofActivity: activity.id))
+        let text = try await life.service.sender.text(member, ofActivity: activity.id)
+        let time = try #require(text.flatMap(Timestamp.init(text:)))
         #expect((time - expected).magnitude < .seconds(10), "\(life.network.diary.text)", sourceLocation: location)
     }
 
@@ -97,5 +104,21 @@ struct Story: Sendable {
     ) async throws {
         let tokens = try await life.service.sender.tokens(list, ofUser: life.users[user])
         #expect(tokens.count == count, "\(life.network.diary.text)", sourceLocation: location)
+    }
+}
+
+extension SimulatedNetwork {
+    /// The number of requests with this end of the path.
+    func delivered(to path: String) -> Int { delivered.filter { $0.url.path.hasSuffix("/\(path)") }.count }
+
+    func reasons(ofEnd activity: String) -> Set<String> {
+        let ends = delivered.filter { $0.method == "DELETE" && $0.url.path.hasSuffix("/activities/\(activity)") }
+        return Set(ends.compactMap { $0["reason"] })
+    }
+
+    /// The owners of requests about an activity: the `sub` of a JWT, or `key`.
+    func authorities(of activity: String) -> Set<String> {
+        let requests = delivered.filter { $0.url.path.hasSuffix("/activities/\(activity)") }
+        return Set(requests.map { SimulatedService.user(of: $0.fields["Authorization"] ?? "") ?? "key" })
     }
 }

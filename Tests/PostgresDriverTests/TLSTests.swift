@@ -85,3 +85,61 @@ import Testing
         }
     }
 }
+
+@Suite struct ConnectionStringTests {
+    @Test(arguments: [
+        (
+            "postgres://u:hunter2@h/d?schema=public",
+            #"the parameter "schema", which libpq does not know. Write options="#
+        ),
+        (
+            "postgres://u:hunter2@h/d?pgbouncer=true",
+            #"the parameter "pgbouncer", which libpq does not know. Remove it."#
+        ),
+        ("postgres://u:hunter2@h/d?sslmode=require&connection_limit=1", #""connection_limit""#),
+        ("postgres://u:hunter2@h/d?ssl=true&statement-cache=0", #""statement-cache""#),
+        ("host=h dbname=d schema=x password=hunter2", #""schema""#),
+        ("jdbc:postgresql://h:5432/d?user=u&password=hunter2", "begins with jdbc:"),
+        ("postgresql+asyncpg://u:hunter2@h/d", "begins with postgresql+asyncpg://"),
+        ("POSTGRES://u:hunter2@h/d", "begins with POSTGRES://"), ("mysql://u:hunter2@h/d", "begins with mysql://"),
+        ("psql 'postgres://u:hunter2@h/d'", "begins with psql"),
+        ("postgres://u:hunter2@h/d?sslmode=no-verify", "has the unknown sslmode no-verify. Use one of disable"),
+        ("postgres://u:hunter2@h:abc/d", "a port that is not a number"),
+        ("host=h port=70000", "a port that is not a number"),
+        ("postgres://u:p@hunter2@h/d", "an @ in its host"),
+        ("postgres://u:hunter2/a@h/d", "percent-encode special characters"),
+        ("postgres://u:hunter2%zz@h/d", "percent-encode special characters"),
+        ("postgres://u:hunter2@h/d # staging", "contains white space"),
+        ("postgres://u:p@\n hunter2@h/d", "contains white space"),
+        ("u:hunter2@h:5432/d", "does not have a form that libpq knows"),
+        ("Server=h;Port=5432;User Id=u;Password=hunter2", "has semicolons, as in .NET"),
+    ])
+    func `A connection string that libpq refuses is reported with the reason`(_ text: String, _ words: String) {
+        let fault = ConnectionString.fault(in: text)
+        #expect(fault?.contains(words) == true, "\(fault ?? "none")")
+        #expect(fault?.contains("hunter2") != true)
+    }
+
+    /// The unknown name may be part of the password.
+    @Test(arguments: [
+        "postgres://u:a/b?hunter2=d@h/d", "host=h password=a hunter2=b", "host=h hunter2",
+        "postgres://h/d?password=a&hunter2=b",
+        "hunter2:x", "postgres://u:hunter2=@h:x/d",
+    ])
+    func `An error contains no part of a password`(_ text: String) throws {
+        #expect(try #require(ConnectionString.fault(in: text)).contains("hunter2") == false)
+    }
+
+    @Test(arguments: [
+        "host=h", "postgresql:///d?host=/var/run/postgresql", "postgres://u:p@[::1]:5432/d", "postgres://u:p%40w@h/d",
+        "postgres://u:p@a:5432,b:5433/d?target_session_attrs=read-write", "postgres://u:a?b=c@h/d",
+        "postgres://u@h/d?ssl=true",
+        "postgresql://u:p@ep-cool-name-123456-pooler.eu-central-1.aws.neon.tech/d?sslmode=require&channel_binding=require",
+        "host=s.postgres.database.azure.com port=5432 dbname=d user=u@s password=p sslmode=require",
+        "postgres://u:p@ec2-1-2-3-4.compute-1.amazonaws.com:5432/d1", "postgres://%2Fvar%2Frun%2Fpostgresql/d",
+        "service=s",
+    ])
+    func `Connection strings of hosting providers and all forms of libpq are accepted`(_ text: String) {
+        #expect(ConnectionString.fault(in: text) == nil)
+    }
+}

@@ -91,3 +91,23 @@ package final class TestClock: ClientClock {
         for sleeper in woken { sleeper.continuation.resume() }
     }
 }
+
+extension Timestamp {
+    /// A time in seconds after the tests' common beginning.
+    package static func at(_ seconds: Double) -> Timestamp {
+        Timestamp(milliseconds: 1_790_000_000_000 + Int64(seconds * 1000))
+    }
+}
+
+extension DeviceTime {
+    /// A device with a clock that is ahead by some seconds.
+    package static func at(_ seconds: Double, ahead: Double = 0, boot: String = "boot-1") -> DeviceTime {
+        DeviceTime(wall: .at(seconds + ahead), uptime: .seconds(1000 + seconds), boot: boot)
+    }
+}
+
+/// Lets other tasks run. A test that waits forever ends at its suite's time limit.
+package func pause() async {
+    await Task.yield()
+    if Task.isCancelled { fatalError("waited in vain") }
+}

@@ -5,8 +5,9 @@ import Testing
 @testable import PushTokenRegistry
 
 @Suite(.timeLimit(.minutes(1))) struct ClientTests {
+    private let phone = TestPhone()
+
     @Test func `A request names its app and installation and is repeated with the same bytes`() async throws {
-        let phone = TestPhone()
         phone.registry.report(.token("00ff", of: "a/1"))
         let first = await phone.transport.next()
         #expect(first.request.url.absoluteString.hasPrefix("https://push.example.com/v1/apps/com.example.food/"))
@@ -47,7 +48,6 @@ import Testing
     }
 
     @Test func `C12: a captive portal's response settles no report and emits events`() async {
-        let phone = TestPhone()
         var events = phone.registry.events.makeAsyncIterator()
         phone.registry.report(.token("aa"))
         await phone.answer(TransportResponse(status: 200, fields: [:], body: Data("<html>".utf8)))
@@ -63,7 +63,6 @@ import Testing
 
     @Test(arguments: [(410, "activity-expired"), (422, "clock-skew")])
     func `C21: a report refused for a slow clock is repeated with the right time`(status: Int, code: String) async {
-        let phone = TestPhone()
         phone.clock.set(ahead: -90_000)
         phone.registry.report(.token("aa"))
         phone.registry.report(.token("bb", of: "a-2"))
@@ -81,7 +80,6 @@ import Testing
 
     @Test(arguments: [-7200.0, 7200])
     func `C15: a clock that is set during a request is corrected once`(ahead: Double) async {
-        let phone = TestPhone()
         func taken(_ time: String) -> TransportResponse {
             .ours(200, #"{"outcome": "registered"}"#, fields: ["Date": "Mon, 21 Sep 2026 \(time) GMT"])
         }
@@ -128,7 +126,6 @@ import Testing
     }
 
     @Test func `Flush sends pausing reports and returns once no report waits`() async {
-        let phone = TestPhone()
         phone.registry.report(.token("aa"))
         await phone.transport.next().fail()
         await phone.quietly()
@@ -139,7 +136,6 @@ import Testing
     }
 
     @Test func `Flush returns false after its timeout`() async {
-        let phone = TestPhone()
         phone.registry.report(.token("aa"))
         let call = await phone.transport.next()
         async let isDone = phone.registry.flush(timeout: .seconds(7))
@@ -176,7 +172,6 @@ import Testing
     }
 
     @Test func `The log contains events with fingerprints and without tokens`() async {
-        let phone = TestPhone()
         phone.registry.report(.token("00ff"))
         await phone.answer()
         phone.registry.report(.token("00fe", of: "a-2"))
@@ -192,7 +187,6 @@ import Testing
     }
 
     @Test func `A widget token that a former launch reported is removed once no widget is left`() async {
-        let phone = TestPhone()
         phone.registry.report(.installationToken(.widget, nil))
         phone.registry.report(.installationToken(.widget, PushToken([1, 2])))
         #expect(await phone.answer().path == "PUT /installations/i-1/tokens/widget", "nothing is removed before")
@@ -204,5 +198,91 @@ import Testing
         next.registry.report(.installationToken(.widget, nil))
         next.registry.report(.token("aa"))
         #expect(await next.answer().path == "PUT /activities/a-1")
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct JoinedClientTests {
+    @Test func `C3: a start token that changed silently is reported with the next report`() async {
+        let app = await TestPhone.settled()
+        app.type.setStartToken("s1")
+        app.registry.register(deviceToken: Data([1]))
+        #expect(
+            await app.transport.next(2).map(\.path) == [
+                "PUT /installations/i-1/start-tokens/Delivery", "PUT /installations/i-1/tokens/device",
+            ]
+        )
+    }
+
+    @Test(arguments: [true, false])
+    func `A log-out ends shown and scheduled activities, unless the app turns that off`(isOn: Bool) async {
+        let app = await TestPhone.settled { $0.endsActivitiesOnSignOut = isOn }
+        let activities = [FakeActivity("a-1", "o-1", token: "aa"), FakeActivity("a-2", "o-2", phase: .pending)]
+        for activity in activities { app.type.begin(activity) }
+        await app.answer(.registered)
+        while activities[1].phaseStreams.listeners == 0 { await pause() }
+        async let isConfirmed = app.registry.signOut()
+        let calls = await app.transport.next(3)
+        #expect(
+            calls.map(\.path) == [
+                "DELETE /activities/a-1", "DELETE /activities/a-2", "DELETE /installations/i-1",
+            ]
+        )
+        #expect(calls[0]["reason"] == "ended")
+        for call in calls { call.answer(.ours(204)) }
+        #expect(await isConfirmed)
+        while isOn && activities.contains(where: { $0.phase != .dismissed }) { await pause() }
+        #expect(activities.map(\.phase) == (isOn ? [.dismissed, .dismissed] : [.active, .pending]))
+        app.registry.register(deviceToken: Data([1]))
+        #expect(await app.transport.next().path == "PUT /installations/i-1/tokens/device", "no end is sent again")
+    }
+
+    @Test func `The next user's sign-in ends the former user's activities on the screen`() async {
+        let app = await TestPhone.settled()
+        app.registry.signIn(userID: "u-7") { "jwt" }
+        await app.answer(.ours(200, #"{"installation": "ab"}"#))
+        let activity = FakeActivity("a-1", token: "aa")
+        app.type.begin(activity)
+        await app.answer(.registered)
+        app.registry.signIn(userID: "u-7") { "jwt" }
+        await app.answer(.ours(200, #"{"installation": "ab"}"#))
+        #expect(activity.phase == .active, "the same user stays")
+        app.registry.signIn(userID: "u-8") { "jwt-8" }
+        while activity.phase != .dismissed { await pause() }
+    }
+
+    @Test func `The stream of registration states starts with the current state and ends with the activity`() async {
+        let app = await TestPhone.settled()
+        let activity = FakeActivity("a-1")
+        app.type.begin(activity)
+        var states = app.registry.registration(of: "a-1").makeAsyncIterator()
+        #expect(await states.next() == .waitingForToken)
+        while activity.tokenStreams.listeners == 0 { await pause() }
+        activity.deliverToken("aa")
+        #expect(await states.next() == .pending)
+        await app.answer(.problem(403, "alias-not-allowed"))
+        #expect(await states.next() == .refused(.aliasNotAllowed))
+        activity.deliverToken("bb")
+        #expect(await states.next() == .pending)
+        await app.answer(.registered)
+        #expect(await states.next() == .registered)
+        var late = app.registry.registration(of: "a-1").makeAsyncIterator()
+        #expect(await late.next() == .registered)
+        activity.change(to: .ended)
+        #expect(await states.next() == .ended)
+        #expect(await states.next() == nil)
+    }
+}
+
+extension TestPhone {
+    /// An app that follows a type, has reported its first list, and waits for no response.
+    fileprivate static func settled(
+        _ configure: (inout LiveActivityRegistry.Configuration) -> Void = { _ in }
+    ) async -> TestPhone {
+        let phone = TestPhone(configure)
+        phone.registry.follow(phone.type, on: phone.system)
+        phone.clock.advance(by: 10)
+        await phone.answer(.ours(200, #"{"results": []}"#))
+        while phone.registry.status.waiting > 0 { await pause() }
+        return phone
     }
 }

@@ -6,8 +6,10 @@ import Testing
 
 /// C19: the requests that the system sends while the app sleeps.
 @Suite(.timeLimit(.minutes(1))) struct HandOverTests {
+    private let phone = TestPhone()
+    private let played = PlayedOutbox()
+
     @Test func `The system gets at most 50 reports, ends first, then the newest`() {
-        let played = PlayedOutbox()
         for number in 1...60 { played.add(.token("aa", of: "a-\(number)"), at: Double(number)) }
         played.add(.end("a-99"), at: 0)
         let names = played.outbox.uploadsInBackground.map(\.subject)
@@ -22,7 +24,6 @@ import Testing
             as [ResponseClass]
     )
     func `Refused and pausing reports wait for the app`(responseClass: ResponseClass) {
-        let played = PlayedOutbox()
         played.add(.token("aa"), at: 1)
         played.answerAll(responseClass)
         played.add(.token("bb", of: "a-2"), at: 2)
@@ -31,7 +32,6 @@ import Testing
     }
 
     @Test func `Unanswered reports and reports under way go to the system`() {
-        let played = PlayedOutbox()
         played.add(.token("aa"), at: 1)
         played.answerAll(.none)
         played.now = 10
@@ -40,7 +40,6 @@ import Testing
     }
 
     @Test func `Of the reports that follow a waiting log-out, only ends go to the system`() {
-        let played = PlayedOutbox()
         played.add(.logOut, at: 1, by: .user("u-7"))
         played.add(.installation(aliases: ["userId": ["u-8"]], metadata: nil), at: 2, by: .user("u-8"))
         played.add(.token("aa"), at: 3, by: .user("u-8"))
@@ -49,7 +48,6 @@ import Testing
     }
 
     @Test func `The system gets the same bytes, with the credential of each report`() async throws {
-        let phone = TestPhone()
         phone.registry.report(.token("aa"))
         let first = await phone.transport.next()
         phone.registry.signIn(userID: "u-7") { "jwt of u-7" }
@@ -68,7 +66,6 @@ import Testing
     }
 
     @Test func `A submitted report stays in the outbox, and the system gets it once`() async {
-        let phone = TestPhone()
         phone.transport.setOffline()
         phone.registry.report(.token("aa"))
         await phone.registry.submitBackgroundUploads()
@@ -80,7 +77,6 @@ import Testing
     }
 
     @Test func `In the foreground the app cancels its background uploads`() async {
-        let phone = TestPhone()
         phone.transport.setOffline()
         phone.registry.report(.token("aa"))
         await phone.registry.submitBackgroundUploads()
@@ -92,7 +88,6 @@ import Testing
 
     @Test
     func `Observations after a submission are later, even if the clock goes back before a relaunch`() async throws {
-        let phone = TestPhone()
         phone.clock.set(ahead: 100)
         // The token waits for the response to the sign-in.
         phone.registry.signIn(userID: "u-7") { "jwt" }
@@ -105,7 +100,6 @@ import Testing
     }
 
     @Test func `The system gets no request without reports or before the first unlock`() async {
-        let phone = TestPhone()
         await phone.registry.submitBackgroundUploads()
         let locked = TestStorage()
         locked.lock()
@@ -114,5 +108,88 @@ import Testing
         await prewarmed.registry.submitBackgroundUploads()
         #expect(phone.transport.submitted.isEmpty)
         #expect(prewarmed.transport.submitted.isEmpty)
+    }
+}
+
+/// C19: the background task, and the reports that the system sends.
+@Suite(.timeLimit(.minutes(1))) struct BackgroundTests {
+    private let watched: WatchedPhone
+
+    init() async { watched = await WatchedPhone.settled() }
+
+    private func released() async {
+        while watched.phone.backgroundTasks > 0 { await pause() }
+        #expect(watched.sink.uploads.withLock { $0 } >= 1)
+    }
+
+    /// Leaves the task enough time to end.
+    private func expectHeld() async {
+        for _ in 0..<200 { await Task.yield() }
+        #expect(watched.phone.backgroundTasks > 0)
+    }
+
+    @Test func `The background task ends at once if no token or report is pending`() async {
+        watched.phone.enterBackground()
+        await released()
+    }
+
+    @Test func `The background task lasts until a new activity has its first token`() async {
+        let activity = FakeActivity("a-1")
+        watched.type.begin(activity)
+        while activity.tokenStreams.listeners == 0 { await pause() }
+        watched.phone.enterBackground()
+        await expectHeld()
+        activity.deliverToken("aa")
+        #expect(await watched.next().report.registered == "a-1 aa")
+        await released()
+    }
+
+    @Test func `The background task lasts until the outbox is idle`() async {
+        watched.sink.isIdle.withLock { $0 = false }
+        watched.phone.enterBackground()
+        await expectHeld()
+        watched.sink.isIdle.withLock { $0 = true }
+        watched.watch.checkWake()
+        await released()
+    }
+
+    @Test func `The background task ends after 25 seconds, and the system gets the waiting reports`() async {
+        watched.type.begin(FakeActivity("a-1"))
+        watched.phone.enterBackground()
+        while watched.clock.nextWaking != watched.clock.now().uptime + ActivityWatch.longestWake { await pause() }
+        watched.clock.advance(by: 24)
+        await expectHeld()
+        watched.clock.advance(by: 1)
+        await released()
+    }
+
+    @Test func `After a start push, one background task lasts until all activities have tokens`() async {
+        watched.phone.enterBackground()
+        await released()
+        let activities = [FakeActivity("a-1", "order-1"), FakeActivity("a-2", "order-2")]
+        for activity in activities { watched.type.begin(activity) }
+        while watched.phone.backgroundTasks == 0 { await pause() }
+        await expectHeld()
+        activities[0].deliverToken("aa")
+        #expect(await watched.next().report.registered == "a-1 aa")
+        await expectHeld()
+        activities[1].deliverToken("bb")
+        await released()
+    }
+
+    @Test func `Activities without a token by design do not extend the background task`() async {
+        let match = FakeType("Match", pushType: .channel)
+        watched.watch.follow(match)
+        match.begin(FakeActivity("m-1"))
+        watched.phone.enterBackground()
+        await released()
+    }
+
+    @Test func `In the foreground no background task begins`() async {
+        watched.type.begin(FakeActivity("a-1"))
+        watched.watch.reportsGoOut()
+        watched.phone.enterForeground()
+        while !(await watched.next().report.isFullState) {}
+        #expect(watched.phone.begunTasks == 0)
     }
 }

@@ -5,21 +5,14 @@ import Testing
 
 /// C13: each kind of response has one consequence, which affects its own entry only.
 @Suite struct OutboxAnswerTests {
+    private let played = PlayedOutbox()
+
     private static func refused(_ code: String, isKept: Bool, _ name: LiveActivityRegistry.Subject = .activity("a-1"))
         -> LiveActivityRegistry.Event
     { .refused(name, code: .init(rawValue: code), detail: "Because.", isKept: isKept) }
 
-    @Test func `An accepted report leaves the outbox and emits an event`() {
-        let played = PlayedOutbox()
-        played.add(.token("aa"), at: 1)
-        played.answerAll(.accepted)
-        #expect(played.outbox.entries.isEmpty)
-        #expect(played.told == [.registered(.activity("a-1"))])
-    }
-
     @Test(arguments: [(403, "forbidden"), (404, "unknown-app"), (401, "unauthenticated")])
     func `Reports with 403, 404, or 401 to the key are retried hourly for a day`(status: Int, code: String) throws {
-        let played = PlayedOutbox()
         played.add(.token("aa"), at: 0)
         var tries = 0
         while tries < 100, let entry = played.send() {
@@ -36,14 +29,12 @@ import Testing
 
     @Test(arguments: [(401, "unauthenticated"), (403, "alias-not-allowed"), (404, "unknown-app"), (409, "superseded")])
     func `A refused report blocks no report of another subject`(status: Int, code: String) throws {
-        let played = PlayedOutbox()
         for index in 0..<5 { played.add(.token("aa", of: "a-\(index)"), at: Double(index)) }
         played.answer(try #require(played.send()), .problem(status, code))
         #expect(played.sent().map(\.subject) == (1..<5).map { .activity("a-\($0)") })
     }
 
     @Test func `401 to the key in place of a signed-out user keeps the report`() throws {
-        let played = PlayedOutbox()
         played.add(.end(), at: 0, by: .user("u-7"))
         played.answer(try #require(played.send()), .problem(401, "unauthenticated"), authority: .installation)
         #expect(played.told == [Self.refused("unauthenticated", isKept: true, .end(ofActivity: "a-1"))])
@@ -51,7 +42,6 @@ import Testing
     }
 
     @Test func `401 to a JWT keeps the report, which pauses longer after each refusal, and emits one event`() {
-        let played = PlayedOutbox()
         played.add(.token("aa"), at: 0, by: .user("u-7"))
         for pause in [1.0, 2, 4] {
             played.answerAll(.problem(401, "unauthenticated"))
@@ -62,7 +52,6 @@ import Testing
     }
 
     @Test func `An end that the next user's JWT may not report is repeated after a second, then hourly`() {
-        let played = PlayedOutbox()
         played.add(.end(), at: 0, by: .user("u-7"))
         for pause in [1.0, 3600, 3600] {
             played.answerAll(.problem(403, "not-yours"))
@@ -72,7 +61,6 @@ import Testing
     }
 
     @Test func `Without a credential the owner's reports wait, and the others are sent`() throws {
-        let played = PlayedOutbox()
         played.add(.token("aa"), at: 0, by: .user("u-7"))
         played.add(.token("bb", of: "a-2"), at: 1)
         let first = try #require(played.send())
@@ -84,7 +72,6 @@ import Testing
     }
 
     @Test func `An expired activity that runs here is observed again, once`() throws {
-        let played = PlayedOutbox()
         played.running = ["a-1"]
         played.add(.token("aa"), at: 1)
         played.now = 9
@@ -98,7 +85,6 @@ import Testing
 
     @Test(arguments: [("activity-ended", true), ("activity-expired", false)])
     func `An activity that ended, or does not run here, is not observed again`(code: String, isListed: Bool) {
-        let played = PlayedOutbox()
         if isListed { played.running = ["a-1"] }
         played.add(.token("aa"), at: 1)
         played.answerAll(.problem(410, code))
@@ -107,7 +93,6 @@ import Testing
     }
 
     @Test func `After 422 clock-skew the report is sent again at once, then with pauses, then dropped`() {
-        let played = PlayedOutbox()
         played.add(.token("aa"), at: 1)
         played.answerAll(.problem(422, "clock-skew"))
         #expect(played.told.isEmpty)
@@ -121,7 +106,6 @@ import Testing
     }
 
     @Test func `C21: a sign-in precedes other reports, even after a long time offline`() {
-        let played = PlayedOutbox()
         played.add(.installation(aliases: [:], metadata: nil), at: 1, by: .user("u-7"))
         played.add(.token("aa"), at: 2, by: .user("u-7"))
         for _ in 0..<5 {
@@ -132,7 +116,6 @@ import Testing
     }
 
     @Test func `C21: a 410 that a wrong clock caused repeats the report once, so corrections cause no loop`() {
-        let played = PlayedOutbox()
         played.isCorrected = true
         played.add(.token("aa"), at: 1)
         played.answerAll(.problem(410, "activity-expired"))
@@ -143,7 +126,6 @@ import Testing
     }
 
     @Test func `After a time offline, 422 clock-skew still repeats the report at once`() {
-        let played = PlayedOutbox()
         played.add(.token("aa"), at: 1)
         for _ in 0..<5 {
             played.answerAll(.none)
@@ -156,7 +138,6 @@ import Testing
     }
 
     @Test func `Refusals of the clock and of the credential are counted separately`() {
-        let played = PlayedOutbox()
         played.add(.token("aa"), at: 1, by: .user("u-7"))
         for _ in 0..<2 { played.answerAll(.problem(422, "clock-skew")) }
         played.now += 600
@@ -168,7 +149,6 @@ import Testing
     }
 
     @Test func `An accepted sign-in retries the user's refused reports`() throws {
-        let played = PlayedOutbox()
         played.add(.start("aa"), at: 1, by: .user("u-7"))
         played.answerAll(.problem(403, "not-yours"))
         played.add(.installation(aliases: [:], metadata: nil), at: 2, by: .user("u-7"))

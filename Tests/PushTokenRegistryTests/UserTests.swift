@@ -6,6 +6,8 @@ import Testing
 
 /// C14, C18: reports use their user's credential, and a log-out drops the user's reports.
 @Suite(.timeLimit(.minutes(1))) struct UserTests {
+    private let phone = TestPhone()
+
     private static func signedIn(_ phone: TestPhone, as user: String = "u-7") async {
         phone.registry.signIn(userID: user) { "jwt of \(user)" }
         let call = await phone.answer(.ours(200, #"{"installation": "ab"}"#))
@@ -25,7 +27,6 @@ import Testing
     }
 
     @Test func `A sign-in registers the installation for the user, and later reports use the user's JWT`() async {
-        let phone = TestPhone()
         phone.registry.signIn(userID: "u-7") { "jwt of u-7" }
         phone.registry.report(.token("aa"))
         let call = await phone.transport.next()
@@ -37,7 +38,6 @@ import Testing
     }
 
     @Test func `A sign-out returns true once the registry confirms it`() async {
-        let phone = TestPhone()
         await Self.signedIn(phone)
         async let isConfirmed = phone.registry.signOut()
         let call = await phone.answer(.ours(204))
@@ -48,7 +48,6 @@ import Testing
     }
 
     @Test func `A sign-out without a response returns false after 5 seconds and continues`() async {
-        let phone = TestPhone()
         await Self.signedIn(phone)
         async let isConfirmed = phone.registry.signOut()
         let call = await phone.transport.next()
@@ -62,7 +61,6 @@ import Testing
     }
 
     @Test func `A user's reports are sent with that user's JWT only`() async {
-        let phone = TestPhone()
         await Self.signedIn(phone)
         phone.transport.setOffline()
         phone.registry.report(.token("aa"))
@@ -79,7 +77,6 @@ import Testing
     }
 
     @Test func `The next sign-in logs the former user out with the key and reports the tokens again`() async {
-        let phone = TestPhone()
         await Self.signedIn(phone)
         phone.registry.register(deviceToken: Data([1]))
         await phone.answer()
@@ -107,7 +104,6 @@ import Testing
     }
 
     @Test func `A log-out is sent even if the last JWT never comes`() async {
-        let phone = TestPhone()
         phone.registry.signIn(userID: "u-7") { await withCheckedContinuation { _ = $0 } }
         async let isConfirmed = phone.registry.signOut()
         #expect(await phone.answer(.ours(204)).credential == "prc_key")
@@ -144,14 +140,12 @@ import Testing
 
     @Test func `An error of the credential source is logged and counts as a missing JWT`() async {
         struct Failure: Error {}
-        let phone = TestPhone()
         phone.registry.signIn(userID: "u-7") { throw Failure() }
         while !phone.log.withLock({ $0.contains { $0.hasPrefix("the credential source failed") } }) { await pause() }
         #expect(phone.registry.status.waiting == 1)
     }
 
     @Test func `A source without a JWT is called again after 30 seconds`() async {
-        let phone = TestPhone()
         let isAsked = LockedValue(false)
         phone.registry.signIn(userID: "u-7") {
             isAsked.withLock { isAsked in

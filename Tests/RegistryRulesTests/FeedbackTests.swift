@@ -112,16 +112,6 @@ struct FeedbackTests {
         #expect(story.events == [.quarantined, .released])
     }
 
-    @Test func `Reports on one value are applied in order`() throws {
-        var story = try story()
-        var guards = Story.guards()
-        let reports = [200, 400, 410, 400, 500].map { TokenReport(1, $0, $0 == 400 ? "BadDeviceToken" : nil) }
-        let decisions = story.rows.apply(reports, guards: &guards, by: "t").decisions
-        #expect(decisions.map(\.action) == [.delivered, .quarantined, .dropped, .quarantined, .kept])
-        #expect(story.events == [.quarantined, .dropped])
-        #expect(story.activity()?.revision == 3)
-    }
-
     @Test func `For a value of an installation, the claim of the installation counts`() throws {
         var value = TokenValue(digest: TokenDigest(1))
         value.installation = .init(hash: .phone, kind: "device", observedAt: Story.minute(30))

@@ -165,20 +165,6 @@ struct OwnerTests {
     }
 }
 
-/// R8: dead values.
-struct WithholdingTests {
-    @Test func `A claim up to a death or a purge is rejected with the reason`() throws {
-        var first = Story()
-        try first.register(token: 1, at: 10)
-        for (purgedAt, reason) in [(nil, .unregistered), (Story.minute(20), .purged)]
-            as [(Timestamp?, WithholdingReason)]
-        {
-            let story = first.later(61) { ($0.deadAt, $0.purgedAt) = (Story.minute(20), purgedAt) }
-            #expect(story.rejection(at: 10) == .withheld(reason))
-        }
-    }
-}
-
 struct ClaimantTests {
     private static let ana = UTF8Text("ana")
 

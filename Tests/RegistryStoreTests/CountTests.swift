@@ -7,6 +7,10 @@ import Testing
 @testable import RegistryStore
 
 @Suite struct CountTests {
+    private let activity: TestActivity
+
+    init() async throws { activity = try await TestActivity.make("a1") }
+
     private static func groups(_ counts: Counts) -> [Counts.Group: Int] {
         Dictionary(uniqueKeysWithValues: Counts.Group.all.map { ($0, counts[$0]) }).filter { $0.value > 0 }
     }
@@ -20,11 +24,9 @@ import Testing
         Dictionary(uniqueKeysWithValues: ages.map { ($0.upTo?.components.seconds, $0.count) }).filter { $0.value > 0 }
     }
 
-    private static func history(_ window: Duration, _ activity: TestActivity) async throws -> [[String: Int]] {
+    private func history(_ window: Duration) async throws -> [[String: Int]] {
         try await activity.registry.statistics(over: window, in: activity.scope).tokenCounts.map(\.counts)
     }
-
-    // MARK: Counting
 
     @Test func `An empty registry has every group`() async throws {
         let totals = try await TestDatabase.make().registry.totals()
@@ -37,7 +39,6 @@ import Testing
     }
 
     @Test func `Activities and their tokens are counted by state and age`() async throws {
-        let activity = try await TestActivity.make("a1")
         let (database, scope) = (activity.database, activity.scope)
         for number in 1...9 { try await activity.another("a\(number)").register(number, at: .minutesAgo(30)) }
         try await activity.another("a2").end()
@@ -49,8 +50,7 @@ import Testing
         try await activity.another("b1").register(20, at: .minutesAgo(30), installation: phone)
         try await activity.tellFullState(of: phone, at: .minutesAgo(5))
         let elsewhere = try await database.scope("com.example.taxi", .production)
-        let registration = ActivityRegistration.sample(token: .sample(1), observedAt: .minutesAgo(5))
-        _ = try await database.registry.register(registration, as: activity.id, in: elsewhere, by: "test")
+        try await database.registry.registerSample("a1", token: 1, minutesAgo: 5, in: elsewhere)
         try await database.run("UPDATE activities SET confirmed_at = now()")
         try await database.script(
             """
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test func `Tokens of installations are counted by state`() async throws {
-        let phone = try await TestInstallation.make()
+        let phone = activity.installation(1)
         for number in 1...5 {
             try await phone.another(number).register(number, at: .minutesAgo(30))
             try await phone.another(number).register(number + 50, in: TestInstallation.device, at: .minutesAgo(30))
@@ -97,7 +97,6 @@ import Testing
     }
 
     @Test func `The lag of the sweep is the age of its oldest due row`() async throws {
-        let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(5))
         #expect(try await activity.registry.totals().sweepLag == .zero)
         try await activity.age(by: "9 hours")
@@ -110,21 +109,16 @@ import Testing
     }
 
     @Test func `Active burst guards are counted`() async throws {
-        let activity = try await TestActivity.make()
         for number in 1...5 { try await activity.another("a\(number)").register(number, at: .minutesAgo(30)) }
         try await activity.suspect(1...5)
         #expect(try await activity.registry.totals().activeGuards == 1)
     }
 
-    // MARK: Keeping
-
     @Test func `Statistics contain the current counts and the history of tokens`() async throws {
-        let activity = try await TestActivity.make("a1")
         let (database, scope) = (activity.database, activity.scope)
         for number in 1...3 { try await activity.another("a\(number)").register(number, at: .minutesAgo(5)) }
         try await activity.another("a1").end()
-        let phone = TestInstallation(database: database, scope: scope, hash: .sample(1))
-        try await phone.register(10, in: TestInstallation.device, at: .minutesAgo(5))
+        try await activity.installation(1).register(10, in: TestInstallation.device, at: .minutesAgo(5))
         let statistics = try await database.registry.statistics(over: .seconds(3600), in: scope)
         #expect(statistics.activities == ["active": 2, "ended": 1])
         #expect(Self.ages(statistics.activityAges) == [900: 2])
@@ -141,7 +135,6 @@ import Testing
     }
 
     @Test func `A scope is counted once a minute by a single instance`() async throws {
-        let activity = try await TestActivity.make()
         let registry = activity.registry
         try await activity.register(1, at: .minutesAgo(5))
         let registries = (0..<4).map { _ in activity.database.anotherRegistry(maximumConnections: 2) }
@@ -159,11 +152,10 @@ import Testing
         #expect(try await registry.counts(in: activity.scope)[.activities(.active)] == 1)
         try await activity.database.run("UPDATE counts SET counted_at = earlier(counted_at, '65 minutes')")
         #expect(try await registry.counts(in: activity.scope)[.activities(.active)] == 2)
-        #expect(try await Self.history(.seconds(3600), activity).suffix(2) == [["update": 1], ["update": 2]])
+        #expect(try await history(.seconds(3600)).suffix(2) == [["update": 1], ["update": 2]])
     }
 
     @Test func `Older counts are thinned out to one per five minutes, and later to one per hour`() async throws {
-        let activity = try await TestActivity.make()
         let day = 24 * 60
         // Minutes before this hour: two days ago, today, and before the retention of counts.
         let old = [2 * day + 5, 2 * day, 2 * day - 5, 2 * day - 55, 32 * day]
@@ -194,13 +186,12 @@ import Testing
         )
         #expect(kept == [2 * day + 5, 2 * day - 55, 176, 175, 125].map(String.init))
         #expect(try await activity.count("SELECT count(*) FROM counts WHERE ages = '{}'") == 51)
-        let month = try await Self.history(.seconds(30 * 86_400), activity)
+        let month = try await history(.seconds(30 * 86_400))
         #expect(month.count == 56 && month.first == ["update": 7, "later-kind": 1] && month.last == [:])
-        #expect(try await Self.history(.seconds(3600), activity).first == [:])
+        #expect(try await history(.seconds(3600)).first == [:])
     }
 
     @Test func `The age of the totals is the age of the oldest counts`() async throws {
-        let activity = try await TestActivity.make()
         let (database, registry) = (activity.database, activity.registry)
         try await activity.register(1, at: .minutesAgo(5))
         for environment in APNSEnvironment.allCases {
@@ -218,5 +209,64 @@ import Testing
         #expect(try await registry.totals().age < .seconds(120))
         try await database.run("UPDATE apps SET created_at = earlier(created_at, '3 hours')")
         #expect(try await registry.totals().age >= .seconds(10_800))
+    }
+}
+
+/// Large tables are counted by samples, with a constant cost and a small error.
+@Suite struct TableSampleTests {
+    @Test func `The estimates for a large registry are near the counts`() async throws {
+        let count = TestScale.isLong ? 400_000 : 100_000
+        let database = try await TestDatabase.make(requestTimeout: .seconds(900))
+        let scope = try await database.scope()
+        try await QueryPlanFilling.fill(database, scope, count: count)
+        try await database.pool.withSession { session in
+            try session.simple("SET statement_timeout = 0")
+            _ = try session.execute(QueryPlanFilling.events)
+            try session.simple("VACUUM ANALYZE activities, token_values, installation_tokens, events")
+        }
+        let statistics = try await database.registry.statistics(over: .seconds(86_400), in: scope)
+        #expect(statistics.isEstimated)
+        // The sample has each page with a probability of 1/16 in the long run: about 1,250 of 20,000 pages. Four standard
+        // deviations are 11 percent.
+        func isNear(_ estimate: Int?, _ number: Int, _ percent: Int) -> Bool {
+            let most = number * (TestScale.isLong ? percent : 20) / 100
+            return estimate.map { (number - most...number + most).contains($0) } ?? false
+        }
+        let active = statistics.activities["active"]
+        #expect(isNear(active, count, 11), "\(active ?? 0)")
+        // An estimate practically never equals the exact number.
+        #expect(active != count)
+        let tokens = Dictionary(uniqueKeysWithValues: statistics.tokens.map { ($0.kind, $0.count) })
+        #expect(tokens[.update] == active)
+        // A page has tokens of one kind, so a few hundred pages give each kind's count within about a tenth.
+        #expect(isNear(tokens[.start], count / 3 * 2, 10), "\(tokens)")
+        let dropped = statistics.steps.compactMap { $0.counts["dropped"] }.reduce(0, +)
+        #expect(dropped == count / 100)
+        let registered = statistics.steps.compactMap { $0.counts["registered"] }.reduce(0, +)
+        #expect(isNear(registered, count, 10), "\(registered)")
+    }
+
+    @Test func `Few rows among many of another app are counted exactly`() async throws {
+        let database = try await TestDatabase.make(requestTimeout: .seconds(900))
+        try await QueryPlanFilling.fill(database, try await database.scope(), count: 100_000)
+        let small = try await database.scope("com.example.small")
+        for number in 1...3 { try await database.registry.registerSample("a\(number)", token: number, in: small) }
+        let counts = try await database.registry.counts(in: small)
+        #expect(counts[.activities(.active)] == 3 && counts[.tokens(.update, .current)] == 3 && !counts.isEstimated)
+    }
+
+    /// Postgres may have analyzed an empty table; counting must not read the whole table because of that.
+    @Test func `The size of a table that has grown since its last ANALYZE is estimated`() async throws {
+        let (database, scope) = try await TestDatabase.withScope()
+        try await database.script("VACUUM ANALYZE activities")
+        try await database.run(QueryPlanFilling.activityRows(scope, 1...20_000))
+        func estimate() async throws -> Double {
+            try await database.pool.withSession { try TableSizes.rows(of: "activities", holding: scope.id, $0) }
+        }
+        #expect(try await (5000...80_000).contains(estimate()))
+        try await database.script("ANALYZE activities")
+        #expect(try await (19_000...21_000).contains(estimate()))
+        try await database.script("TRUNCATE activities CASCADE")
+        #expect(try await estimate() == 0)
     }
 }

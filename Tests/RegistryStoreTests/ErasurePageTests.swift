@@ -25,8 +25,6 @@ import Testing
         )
     }
 
-    // MARK: Activities
-
     @Test func `An activity and an installation with very many events are erased in pages`() async throws {
         let activity = try await TestActivity.make("erased-activity")
         let (phone, size) = (activity.installation(0xE7), Erasure.eventPageSize)
@@ -74,8 +72,6 @@ import Testing
         #expect(try await activity.record() == nil)
     }
 
-    // MARK: Installations
-
     @Test func `An installation with very many tokens is erased in pages`() async throws {
         let phone = try await TestInstallation.make(0xE7)
         let (database, scope) = (phone.database, phone.scope)
@@ -106,8 +102,6 @@ import Testing
         #expect(try await database.rows(in: "token_values") > 0)
         #expect(try await phone.record() == nil)
     }
-
-    // MARK: Identities
 
     @Test func `Names known only by their end are erased in pages`() async throws {
         let phone = try await TestInstallation.make(0xE7)

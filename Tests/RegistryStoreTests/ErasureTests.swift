@@ -10,31 +10,33 @@ import Testing
     private static let user = Alias.sample("userId", "erased-person")
     private static let order = Alias.sample("orderId", "erased-order")
     private static let installation = InstallationHash.sample(0xE7)
+    private static let ended = ActivityID.sample("erased-ended")
     private static let subject: UTF8Text = "erased-subject"
     private static let who = AuditName.user(subject)
+    private let activity: TestActivity
+
+    init() async throws { activity = try await TestActivity.make("erased-activity") }
 
     /// Texts that must be gone: names, and the bytes of the installation's hash and of tokens in hex.
     private static let needles =
         ["erased-", Hexadecimal.encode(installation.bytes)]
         + [7002, 7004].map { Hexadecimal.encode(PushToken.sample($0).bytes) }
 
-    private static func live(in activity: TestActivity) async throws {
+    private func live() async throws {
         let (registry, scope) = (activity.registry, activity.scope)
-        for (index, token) in [7001, 7002].enumerated() {
-            _ = try await registry.register(registration(token, 10 - index), as: activity.id, in: scope, by: who)
+        for (id, token, minutes) in [(activity.id, 7001, 10), (activity.id, 7002, 9), (Self.ended, 7003, 8)] {
+            _ = try await registry.register(Self.registration(token, minutes), as: id, in: scope, by: Self.who)
         }
-        let named = ActivityID.sample("erased-ended")
-        _ = try await registry.register(registration(7003, 8), as: named, in: scope, by: who)
-        try await registry.end(named, reason: .ended, observedAt: .minutesAgo(7), in: scope, by: who)
+        try await registry.end(Self.ended, reason: .ended, observedAt: .minutesAgo(7), in: scope, by: Self.who)
         _ = try await registry.register(
-            registration(7004, 6),
+            Self.registration(7004, 6),
             alias: "erased-match",
-            owner: .installation(installation),
+            owner: .installation(Self.installation),
             in: scope,
-            by: who
+            by: Self.who
         )
         let state = FullState(observedAt: .minutesAgo(5), items: [])
-        _ = try await registry.apply(state, of: installation, in: scope, by: who)
+        _ = try await registry.apply(state, of: Self.installation, in: scope, by: Self.who)
         try await activity.another("bystander").register(8001, at: .minutesAgo(5), aliases: [.sample("orderId", "1")])
     }
 
@@ -52,8 +54,7 @@ import Testing
 
     @Test(arguments: [ErasureSubject.alias(user), .installation(installation), .subject(subject)])
     func `A dump contains no erased data`(erased: ErasureSubject) async throws {
-        let activity = try await TestActivity.make("erased-activity")
-        try await Self.live(in: activity)
+        try await live()
         // The control: everything is there at first.
         let before = try await activity.dump()
         for needle in Self.needles { #expect(before.contains(needle), "\(needle)") }
@@ -74,9 +75,8 @@ import Testing
 
     @Test(arguments: [ErasureSubject.alias(user), .installation(installation), .subject(subject)])
     func `Old requests restore no erased data`(erased: ErasureSubject) async throws {
-        let activity = try await TestActivity.make("erased-activity")
         let (registry, scope) = (activity.registry, activity.scope)
-        try await Self.live(in: activity)
+        try await live()
         try await activity.erase(erased)
         let before = try await activity.dump()
         // Repeats all earlier requests, and adds a request that was made before the erasure and arrives after it.
@@ -105,7 +105,7 @@ import Testing
 
     /// An installation's aliases and tokens have no lifetime.
     @Test func `An old erasure still refuses a phone's old requests`() async throws {
-        let phone = try await TestInstallation.make(0xE7)
+        let phone = activity.installation(0xE7)
         try await phone.put([Self.user], at: .minutesAgo(20))
         try await phone.erase(.alias(Self.user))
         try await phone.database.run("UPDATE erasures SET erased_at = earlier(erased_at, '300 days')")
@@ -116,7 +116,6 @@ import Testing
     }
 
     @Test func `No row keeps a replaced alias`() async throws {
-        let activity = try await TestActivity.make()
         let phone = activity.installation(1)
         try await activity.register(1, at: .minutesAgo(5), aliases: [Self.user])
         try await activity.register(1, at: .minutesAgo(4), aliases: [.sample("orderId", "1")])
@@ -135,9 +134,8 @@ import Testing
     }
 
     @Test func `Earlier activities of an alias are erased, and its current one stays`() async throws {
-        let identity = try await TestIdentity.make()
+        let identity = activity.identity("match-1")
         try await identity.post(1, at: .minutesAgo(5), aliases: [Self.user])
-        let activity = identity.activity("any")
         try await activity.age(by: "9 hours")
         try await identity.post(2, at: .minutesAgo(1))
         #expect(try await identity.erase(.alias(Self.user)).activities == 1)
@@ -146,8 +144,7 @@ import Testing
     }
 
     @Test func `A token forgets its erased former owner`() async throws {
-        let activity = try await TestActivity.make("erased-activity")
-        let phone = TestInstallation(database: activity.database, scope: activity.scope, hash: Self.installation)
+        let phone = activity.installation(0xE7)
         try await phone.register(1, in: TestInstallation.device, at: .minutesAgo(5))
         try await phone.another(2).register(1, in: TestInstallation.device, at: .minutesAgo(4))
         let needle = Hexadecimal.encode(phone.hash.bytes)
@@ -158,8 +155,7 @@ import Testing
 
     /// Followers of the feed can drop the data before the whole trail is redacted.
     @Test func `The first deletion writes the event of the erasure in the same transaction`() async throws {
-        let activity = try await TestActivity.make("erased-activity")
-        try await Self.live(in: activity)
+        try await live()
         try await activity.erase(.installation(Self.installation))
         let together: SQL = """
             SELECT count(*) FROM events e WHERE e.type = 'erased'
@@ -169,7 +165,7 @@ import Testing
     }
 
     @Test func `The phones of a user are erased with the user`() async throws {
-        let phone = try await TestInstallation.make(0xE7)
+        let phone = activity.installation(0xE7)
         let user = phone.asUser(Self.subject)
         try await user.put(
             [.sample("deviceName", "erased-phone")],
@@ -180,10 +176,9 @@ import Testing
         try await user.register(7004, in: TestInstallation.device, at: .minutesAgo(9))
         let other = phone.another(3).asUser("someone")
         try await other.register(8001, at: .minutesAgo(9))
-        let dump = phone.activity("none")
-        for needle in Self.needles { #expect(try await dump.dump().contains(needle), "\(needle)") }
+        for needle in Self.needles { #expect(try await activity.dump().contains(needle), "\(needle)") }
         #expect(try await phone.erase(.subject(Self.subject)).records > 4)
-        for needle in Self.needles { #expect(try await dump.dump().lines(with: needle) == [], "\(needle)") }
+        for needle in Self.needles { #expect(try await activity.dump().lines(with: needle) == [], "\(needle)") }
         for caller in [user, phone.asClient, phone] {
             let late = await phone.problem { try await caller.register(7002, at: .minutesAgo(9)) }
             #expect(late?.code == .activityEnded)
@@ -198,7 +193,6 @@ import Testing
     }
 
     @Test func `An erasure also removes the data of concurrent requests`() async throws {
-        let activity = try await TestActivity.make("erased-activity")
         for round in 0..<20 {
             let alias = Alias.sample("userId", "erased-\(round)")
             let observedAt = Date.minutesAgo(1)

@@ -3,6 +3,7 @@ import PostgresDriver
 import RegistryCore
 import RegistryRules
 import RegistryStore
+import Synchronization
 import TestSupport
 
 /// A record in a scope of a test's database.
@@ -29,8 +30,6 @@ extension Fixture {
         } catch { return error as? Problem }
     }
 
-    // MARK: Rows
-
     func column(_ sql: SQL) async throws -> [String] { try await database.column(sql) }
     func count(_ sql: SQL) async throws -> Int { try await database.count(sql) }
     func rows(in table: String) async throws -> Int { try await database.rows(in: table) }
@@ -56,8 +55,6 @@ extension Fixture {
         ]
         for (table, columns) in columns { try await database.age(table, columns, by: interval) }
     }
-
-    // MARK: Calls
 
     func sweep(_ task: SweepTask) async throws -> Int { try await registry.sweep(task, limit: 100, in: scope) }
 
@@ -133,4 +130,11 @@ extension TestDatabase {
     func deliverableCount(in scope: Scope) async throws -> Int {
         try await count("SELECT count(*) FROM deliverable_activities c WHERE c.scope_id = \(scope.id)")
     }
+}
+
+/// Tells several tasks that something has happened.
+final class Flag: Sendable {
+    private let state = Atomic(false)
+    var isRaised: Bool { state.load(ordering: .sequentiallyConsistent) }
+    func raise() { state.store(true, ordering: .sequentiallyConsistent) }
 }

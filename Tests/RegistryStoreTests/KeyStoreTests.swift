@@ -56,16 +56,11 @@ import Testing
     @Test func `Keys are removed with their app`() async throws {
         let database = try await TestDatabase.make()
         let app = try await database.scope().app
-        let id = APIKey(random: .admin).id
-        let request = APIKeyRequest(role: .admin)
-        _ = try await database.registry.createKey(id, digest: Self.digest, request, of: app, by: "test")
+        let id = try await database.registry.makeKey(.admin, of: app).id
         try await database.run("DELETE FROM apps")
         #expect(try await database.registry.storedKeys(id).isEmpty)
         #expect(try await database.registry.keys(of: nil).isEmpty)
-        let other = APIKey(random: .admin).id
-        await #expect(throws: Problem.self) {
-            try await database.registry.createKey(other, digest: Self.digest, request, of: app, by: "test")
-        }
+        await #expect(throws: Problem.self) { try await database.registry.makeKey(.admin, of: app) }
     }
 
     @Test func `Concurrent lookups share a statement`() async throws {

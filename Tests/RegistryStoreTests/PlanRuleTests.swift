@@ -7,10 +7,13 @@ import TestSupport
 import Testing
 
 @Suite struct PlanRuleTests {
+    private let plan: TestPlan
+
+    init() async throws { plan = try await TestPlan.make() }
+
     /// The report began after the planner, so it ended the lease at a later time than the planner's.
     @Test(arguments: [true, false])
     func `A failure during a repetition of the plan is kept`(hasFailed: Bool) async throws {
-        let plan = try await TestPlan.make()
         let lease = try await plan.start("plan-1")
         let failure: SQL =
             hasFailed ? "failed_at = later, failure = 'x', retry_at = again" : "released_at = later"
@@ -32,18 +35,6 @@ import Testing
             guard case .start(_, let anew, _) = try await step else { throw TestPlan.Unexpected(step: try await step) }
             #expect(anew.id != lease.id)
         }
-    }
-
-    // MARK: Rule 1
-
-    @Test func `Rule 1: a running activity is updated under any lease`() async throws {
-        let plan = try await TestPlan.make()
-        _ = try await plan.start()
-        try await plan.register(token: 11)
-        let activity = try #require(try await plan.step().updated)
-        #expect(activity.token == .sample(11))
-        #expect(activity.activityID == .sample("a-1"))
-        #expect(activity.installation == plan.phone.hash)
     }
 
     @Test func `Rule 1: every running activity is updated, also if no request named the phone`() async throws {
@@ -77,11 +68,10 @@ import Testing
     func `Rule 1: an activity without a token has its reason, and is updated once it has one`(_ test: WithoutToken)
         async throws
     {
-        let plan = try await TestPlan.make()
         try await test.setUp(plan)
         try await plan.phone.register(21, in: TestInstallation.device, at: nil)
         _ = try await plan.start()
-        var registration = ActivityRegistration.sample(token: nil, installation: plan.phone.hash, aliases: [plan.order])
+        var registration = plan.item
         registration.facts.pushType = test.pushType
         try await plan.tellFullState(registration, at: .minutesAgo(0))
         for action in test.actions {
@@ -97,15 +87,12 @@ import Testing
     }
 
     @Test func `Rule 1: an activity with a dead token is not started again`() async throws {
-        let plan = try await TestPlan.make()
         try await plan.register(token: 11, at: .minutesAgo(2))
         _ = try await plan.phone.report(11, 410)
         try await plan.database.age("activities", ["created_at"], by: "61 seconds")
         #expect(try await plan.step() == .alert(.noUpdateToken, nil))
         #expect(try await plan.leaseCount() == 0)
     }
-
-    // MARK: Rule 2
 
     static let dismissals: [PlanCase] = [
         .yes("dismissed by the user") { try await $0.register().end(reason: .dismissed) },
@@ -135,47 +122,12 @@ import Testing
 
     @Test(arguments: dismissals)
     func `Rule 2: only an activity dismissed by the user needs the sender's wish`(_ test: PlanCase) async throws {
-        let plan = try await TestPlan.make()
         try await test.after(plan)
         if test.isTrue { #expect(try await plan.step() == .alert(.dismissed, nil)) }
         #expect(try await plan.step { $0.restartsDismissed = test.isTrue }.action == "start")
     }
 
-    // MARK: Rule 3
-
-    @Test func `Rule 3: a lease is for one alias on one phone`() async throws {
-        let plan = try await TestPlan.make()
-        let other = plan.phone.another(2)
-        try await other.put([plan.user], at: nil)
-        try await other.register(2, at: nil)
-        #expect(try await plan.entries().map(\.decision.action) == ["start", "start"])
-        let others = try await plan.entries(of: .sample("liveactivityId", "order-43"))
-        #expect(others.map(\.decision.action) == ["start", "start"])
-        #expect(try await plan.leaseCount() == 4)
-    }
-
-    // MARK: Rule 4
-
-    @Test func `Rule 4: failures prevent starts for some minutes, and the third for the rest of a day`() async throws {
-        let plan = try await TestPlan.make()
-        for attempt in 1...3 {
-            let lease = try await plan.start()
-            #expect(lease.attempt == attempt)
-            try await plan.report(503, lease)
-            if attempt < 3 { #expect(try await plan.step().waitReason == .backOff) }
-            try await plan.pass(5)
-        }
-        #expect(try await plan.step() == .alert(.startFailed, nil))
-        try await plan.pass(20 * 60)
-        #expect(try await plan.step() == .alert(.startFailed, nil))
-        try await plan.pass(4 * 60)
-        #expect(try await plan.start().attempt <= 3)
-    }
-
-    // MARK: Rules 5 and 6
-
     @Test func `Rule 5: a start token without a recent confirmation is not used`() async throws {
-        let plan = try await TestPlan.make()
         try await plan.database.run("UPDATE installation_tokens SET confirmed_at = earlier(confirmed_at, '2 days')")
         let isYoung: (inout PlanRequest) -> Void = { $0.maxStartTokenAge = .seconds(86_400) }
         #expect(try await plan.step(change: isYoung) == .none(.startUnconfirmed))
@@ -193,10 +145,7 @@ import Testing
         #expect(try await plan.leaseCount() == 0)
     }
 
-    // MARK: Installations
-
     @Test func `An installation with the alias itself needs no further alias`() async throws {
-        let plan = try await TestPlan.make()
         try await plan.phone.put([plan.order], at: nil)
         #expect(try await plan.entries { $0.to = [] }.map(\.decision.action) == ["start"])
         // An installation with both names has one entry.
@@ -206,12 +155,7 @@ import Testing
     }
 
     @Test func `Each phone is on one page, and keeps its lease when a page is repeated`() async throws {
-        let plan = try await TestPlan.make()
-        for number in 2...7 {
-            let phone = plan.phone.another(number)
-            try await phone.put([plan.user], at: nil)
-            try await phone.register(number, at: nil)
-        }
+        for number in 2...7 { try await plan.addPhone(number) }
         for number in 1...3 {
             try await plan.activity("b-\(number)").register(30 + number, at: nil, aliases: [plan.order])
         }
@@ -233,5 +177,77 @@ import Testing
             #expect(Set(installations).count == 7)
         }
         #expect(try await plan.leaseCount() == 6)
+    }
+}
+
+/// The renewal of an activity before its end, on Postgres. An activity `a-1` ends in 20 minutes.
+@Suite struct RenewalTests {
+    private let plan: TestPlan
+
+    init() async throws {
+        plan = try await TestPlan.make()
+        try await plan.register("a-1", token: 11)
+        try await plan.age("7 hours 40 minutes")
+    }
+
+    @Test func `A renewal starts, updates the old activity until the new one has a token, and ends it then`()
+        async throws
+    {
+        guard case .start(.sample(1), let lease, let replaced) = try await plan.step("plan-1", change: TestPlan.renew)
+        else {
+            throw TestPlan.Unexpected()
+        }
+        #expect(replaced?.activityID == .sample("a-1") && replaced?.token == .sample(11))
+        let minutes = lease.leasedUntil.date.timeIntervalSinceNow / 60
+        #expect(minutes > 9 && minutes <= 10)
+        // A registration of the old activity does not complete the renewal.
+        try await plan.register("a-1", token: 12)
+        guard case .update(let old, lease.leasedUntil) = try await plan.step("plan-2", change: TestPlan.renew) else {
+            throw TestPlan.Unexpected()
+        }
+        #expect(old.token == .sample(12))
+        #expect(try await plan.step("plan-1", change: TestPlan.renew).lease?.id == lease.id)
+        // The new activity has no token in its first minute.
+        try await plan.tellFullState(plan.item, of: ["a-1", "a-2"], at: .minutesAgo(0))
+        #expect(try await plan.entries(change: TestPlan.renew).map(\.decision.action) == ["update", "wait"])
+        try await plan.register("a-2", token: 13)
+        // The plan is retried.
+        for planID: UTF8Text? in ["plan-1", nil] {
+            let steps = try await plan.entries(planID, change: TestPlan.renew).map(\.decision)
+            #expect(steps.map(\.action) == ["end", "update"] && steps[1].updated?.activityID == .sample("a-2"))
+        }
+        #expect(try await plan.entries().map(\.decision.action) == ["update", "update"])
+        #expect(try await plan.activity().tokens(plan.order) == [.sample(12), .sample(13)])
+        try await plan.activity("a-1").end()
+        #expect(try await plan.step("plan-1", change: TestPlan.renew).updated?.activityID == .sample("a-2"))
+        #expect(try await plan.leaseEvents() == ["lease-taken"])
+    }
+
+    @Test func `The user swipes the old activity away while the renewal is under way`() async throws {
+        #expect(try await plan.step("plan-1", change: TestPlan.renew).action == "renew")
+        try await plan.activity("a-1").end(reason: .dismissed)
+        #expect(try await plan.step("plan-1", change: TestPlan.renew) == .alert(.dismissed, nil))
+        // The start push was already on its way.
+        try await plan.register("a-2", token: 13)
+        #expect(try await plan.step("plan-1", change: TestPlan.renew).updated?.activityID == .sample("a-2"))
+    }
+
+    @Test func `One of two activities is renewed, regardless of the size of pages`() async throws {
+        try await plan.age("-7 hours -40 minutes")
+        try await plan.register("a-2", token: 15)
+        try await plan.addPhone(2)
+        try await plan.age("7 hours 40 minutes")
+        for limit in [1, 2, 100] {
+            var (position, actions) = (ListPosition?.some(.start), [String]())
+            while let place = position {
+                var request = plan.request("plan")
+                TestPlan.renew(&request)
+                request.limit = limit
+                let page = try await plan.registry.plan(request, after: place, in: plan.scope, by: "sender")
+                actions += page.entries.map(\.decision.action)
+                position = page.next
+            }
+            #expect(actions == ["update", "renew", "start"], "\(limit)")
+        }
     }
 }

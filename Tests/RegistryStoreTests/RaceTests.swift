@@ -14,13 +14,15 @@ import Testing
     private static let tasks = 64
     /// 3 tests × 64 tasks × rounds: more than 100,000 contested operations in the long run.
     private static let rounds = TestScale.isLong ? 550 : 20
+    private let activity: TestActivity
+
+    init() async throws { activity = try await TestActivity.make() }
 
     private func date(_ milliseconds: Int) -> Date {
         Date.minutesAgo(60).addingTimeInterval(Double(milliseconds) / 1000)
     }
 
     @Test func `Many tokens of one activity race, and one becomes current`() async throws {
-        let activity = try await TestActivity.make()
         let other = activity.elsewhere()
         let base = date(0)
         try await race { task, round in
@@ -40,7 +42,6 @@ import Testing
     }
 
     @Test func `Many activities race for one token, and one gets it`() async throws {
-        let activity = try await TestActivity.make()
         let other = activity.elsewhere()
         let base = date(0)
         let watch = DoubleHandout(database: activity.database, in: activity.scope)
@@ -60,7 +61,6 @@ import Testing
 
     /// The batch locks before the row of the refused activity exists, and then waits for the token.
     @Test func `A token is taken from an activity that another session inserts during a batch`() async throws {
-        let activity = try await TestActivity.make()
         let (refused, winner) = (activity.another("refused"), activity.another("winner"))
         try await activity.register(1, at: .minutesAgo(10))
         let columns = """
@@ -102,7 +102,6 @@ import Testing
     }
 
     @Test func `An end that races a registration is final`() async throws {
-        let activity = try await TestActivity.make()
         let other = activity.elsewhere()
         let revived = Mutex(0)
         try await race { task, round in
@@ -120,7 +119,6 @@ import Testing
     }
 
     @Test func `Full states that race registrations and takeovers lead to one state`() async throws {
-        let activity = try await TestActivity.make()
         let base = date(0)
         try await race { task, round in
             let time = base.addingTimeInterval(Double(round * Self.tasks + task) / 1000)
@@ -143,7 +141,6 @@ import Testing
 
     /// Before the first registration, the 410 and the registration find no row to lock.
     @Test func `A death that races the first registration is not lost`() async throws {
-        let activity = try await TestActivity.make()
         let (other, time) = (activity.elsewhere(), date(0))
         try await race { task, round in
             let number = round * Self.tasks + task / 2
@@ -158,7 +155,7 @@ import Testing
     }
 
     @Test func `Requests of one alias identity race, and one activity remains`() async throws {
-        let identity = try await TestIdentity.make()
+        let identity = activity.identity("match-7")
         try await race { task, round in
             if task == 0 {
                 try await identity.end()
@@ -170,7 +167,6 @@ import Testing
     }
 
     @Test func `Many installations race for one device token, and one gets it`() async throws {
-        let activity = try await TestActivity.make()
         let registries = [activity.registry, activity.database.anotherRegistry()]
         let base = date(0)
         let (database, view) = (activity.database, "deliverable_installation_tokens")

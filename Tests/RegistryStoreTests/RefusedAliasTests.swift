@@ -1,8 +1,8 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 import RegistryStore
-import Synchronization
 import TestSupport
 import Testing
 
@@ -51,14 +51,82 @@ import Testing
             in: database,
             commits: true
         )
-        let hasEnded = Mutex(false)
+        let hasEnded = Flag()
         async let problem = {
             let problem = await call()
-            hasEnded.withLock { $0 = true }
+            hasEnded.raise()
             return problem
         }()
-        try await until { if hasEnded.withLock({ $0 }) { true } else { try await change.waiting > 0 } }
+        try await until { if hasEnded.isRaised { true } else { try await change.waiting > 0 } }
         try await change.release()
         #expect(await problem?.code == .clockSkew)
+    }
+}
+
+/// A write that changes no row for an unknown reason fails. It is not reported as done or erased.
+@Suite struct UnforeseenRefusalTests {
+    struct Call: CustomTestStringConvertible {
+        let table: String
+        let name: String
+        let make: @Sendable (Registry, Scope) async throws -> Void
+
+        var testDescription: String { "\(name), \(table)" }
+    }
+
+    @Test(arguments: calls) func `An unforeseen refusal is reported as a fault`(_ call: Call) async throws {
+        let database = try await TestDatabase.make()
+        let scope = try await database.scope()
+        try await database.script(
+            """
+            CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+            CREATE TRIGGER skip BEFORE INSERT OR UPDATE ON \(call.table) FOR EACH ROW EXECUTE FUNCTION skip()
+            """
+        )
+        let problem = await #expect(throws: Problem.self) { try await call.make(database.registry, scope) }
+        #expect(problem?.code == .internalError)
+        // The control: without the trigger the call succeeds.
+        try await database.script("DROP TRIGGER skip ON \(call.table)")
+        try await call.make(database.registry, scope)
+    }
+
+    private static let alias = Alias.sample("orderId", "42")
+
+    private static let calls: [Call] = [
+        Call(table: "channel_quotas", name: "channel") {
+            let channel = try BroadcastChannel(id: "AAAA", storagePolicy: .none)
+            _ = try await $0.put(channel, for: alias, in: $1, by: "test")
+        },
+        Call(table: "channel_quotas", name: "deletion of a channel") {
+            try await $0.deleteChannel(of: alias, in: $1, by: "test")
+        },
+        Call(table: "erasures", name: "erasure") { _ = try await $0.erase(.alias(alias), in: $1, by: "test") },
+    ]
+}
+
+/// R1: a repetition writes again, because the commit may have been lost with its response.
+@Suite struct RepetitionTests {
+    private let t0 = Date.minutesAgo(60)
+
+    @Test(arguments: [TestInstallation.delivery, TestInstallation.device, TestInstallation.widget])
+    func `Every acknowledged repetition writes`(_ slot: TokenSlot) async throws {
+        let phone = try await TestInstallation.make()
+        let activity = phone.activity("a")
+        var seen: Set<String> = []
+        let calls: [(String, () async throws -> Void)] = [
+            ("activities", { try await activity.register(1, at: t0) }), ("activities", { try await activity.end() }),
+            ("installation_tokens", { try await phone.register(2, in: slot, at: t0) }),
+            ("installation_tokens", { try await phone.delete(slot, at: t0 + 60) }),
+            ("installations", { try await phone.logOut(at: t0 + 60) }),
+            ("installations", { try await phone.put([], at: t0 + 120) }),
+        ]
+        for (table, call) in calls {
+            for _ in 0..<3 {
+                try await call()
+                seen.formUnion(try await phone.column("SELECT touched_at::text FROM \(unescaped: table)"))
+            }
+        }
+        #expect(seen.count == 18)
+        #expect(try await activity.events() == ["registered", "ended"])
+        #expect(try await phone.events() == ["registered", "deleted", "logged-out", "installation-changed"])
     }
 }

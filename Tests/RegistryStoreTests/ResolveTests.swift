@@ -6,27 +6,6 @@ import TestSupport
 import Testing
 
 @Suite struct ResolveTests {
-    @Test func `Pages contain each running activity once`() async throws {
-        let first = try await TestActivity.make()
-        let alias = Alias.sample("matchId", "7")
-        for number in 1...25 {
-            let activity = first.another("a\(number)")
-            try await activity.register(number, at: nil, aliases: [alias])
-            if number.isMultiple(of: 5) { try await activity.end() }
-        }
-        var seen: [ActivityID] = []
-        var last: Int64 = 0
-        while true {
-            let page = try await first.registry.activities(under: alias, after: last, limit: 6, in: first.scope)
-            guard let end = page.last else { break }
-            seen += page.map(\.activityID)
-            last = end.key
-            // Rotations between pages do not move rows.
-            try await first.another("a1").register(100 + seen.count, at: nil)
-        }
-        #expect(seen.count == 20)
-        #expect(Set(seen).count == 20)
-    }
 
     @Test(arguments: [1, 2, 3, 4, 7, 14, 1000], [0, 1, 6])
     func `Ranges contain each running activity once`(rangeSize: Int, others: Int) async throws {
@@ -97,37 +76,77 @@ import Testing
         #expect(try await activity.tokens(alias) == [])
         #expect(try await activity.another("a3").events() == ["registered", "ended"])
     }
+}
 
-    @Test func `An alias lists all start tokens page by page`() async throws {
-        let (phone, alias) = (try await TestInstallation.make(0), Alias.sample("topic", "match-7"))
-        var expected: Set<PushToken> = []
-        for number in 1...7 {
-            let other = phone.another(number)
-            try await other.put([alias], at: .minutesAgo(60))
-            for (index, type) in TestInstallation.types.enumerated() {
-                try await other.register(number * 10 + index, in: .start(type), at: .minutesAgo(60))
-                expected.insert(.sample(number * 10 + index))
+@Suite(.timeLimit(.minutes(15))) struct ChannelTests {
+    private let alias = Alias.sample("matchId", "7")
+
+    private func channel(_ number: Int, _ policy: BroadcastChannel.StoragePolicy = .mostRecent) throws
+        -> BroadcastChannel
+    { try BroadcastChannel(id: Data("channel-\(number)".utf8).base64EncodedString(), storagePolicy: policy) }
+
+    @Test func `A channel is set, replaced, shown and deleted`() async throws {
+        let database = try await TestDatabase.make()
+        let (registry, scope) = (database.registry, try await database.scope())
+        #expect(try await registry.channel(of: alias, in: scope) == nil)
+        #expect(try await registry.put(channel(1), for: alias, in: scope, by: "test"))
+        #expect(try await !registry.put(channel(1), for: alias, in: scope, by: "test"))
+        #expect(try await !registry.put(channel(1, .none), for: alias, in: scope, by: "test"))
+        #expect(try await registry.channel(of: alias, in: scope) == channel(1, .none))
+        let other = Alias.sample("matchId", "8")
+        let resolved = try await registry.resolve([other, alias], limitPerAlias: 1, in: scope)
+        #expect(try resolved.map(\.channels) == [[], [channel(1, .none)]])
+        #expect(try await registry.page(of: alias, after: 0, limit: 1, in: scope).channels == [channel(1, .none)])
+        let production = try await database.scope("com.example.food", .production)
+        #expect(try await registry.channel(of: alias, in: production) == nil)
+        for _ in 0..<2 { try await registry.deleteChannel(of: alias, in: scope, by: "test") }
+        #expect(try await registry.channel(of: alias, in: scope) == nil)
+        let told: SQL = "SELECT type FROM events WHERE aliases @> '{\"matchId\": [\"7\"]}' ORDER BY event_number"
+        #expect(try await database.column(told) == ["channel-set", "channel-set", "channel-deleted"])
+    }
+
+    @Test func `Distinct channels are counted`() async throws {
+        let database = try await TestDatabase.make()
+        let (registry, scope) = (database.registry, try await database.scope())
+        func put(_ number: Int, for value: String) async throws -> Bool {
+            let alias = Alias.sample("matchId", value)
+            return try await registry.put(channel(number), for: alias, quota: 2, in: scope, by: "test")
+        }
+        #expect(try await put(1, for: "a"))
+        #expect(try await put(2, for: "b"))
+        // A channel with a second alias counts once, and a replaced channel frees its slot.
+        #expect(try await put(2, for: "c"))
+        #expect(try await !put(3, for: "a"))
+        for value in ["d", "b"] {
+            do {
+                _ = try await put(4, for: value)
+                Issue.record("the quota was exceeded")
+            } catch let problem as Problem { #expect(problem.code == .channelQuota) }
+        }
+        #expect(try await put(3, for: "d"))
+        try await registry.deleteChannel(of: .sample("matchId", "c"), in: scope, by: "test")
+        #expect(try await !put(4, for: "b"))
+    }
+
+    @Test func `The quota holds for concurrent requests`() async throws {
+        let database = try await TestDatabase.make()
+        let (registry, scope) = (database.registry, try await database.scope())
+        let taken = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for number in 0..<32 {
+                let channel = try channel(number)
+                group.addTask {
+                    let alias = Alias.sample("matchId", "\(number)")
+                    return (try? await registry.put(channel, for: alias, quota: 5, in: scope, by: "test")) ?? false
+                }
             }
+            return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
         }
-        var (seen, sizes): ([PushToken], [Int]) = ([], [])
-        var position = ListPosition.start
-        let registry = phone.registry
-        while true {
-            let page = try await registry.tokens(under: alias, .start, after: position, limit: 5, in: phone.scope)
-            guard let last = page.last else { break }
-            seen += page.map(\.token)
-            sizes.append(page.count)
-            position = last.position
-            // Rotations between pages do not move rows.
-            expected.remove(.sample(10))
-            try await phone.another(1).register(100 + sizes.count, at: nil)
-        }
-        #expect(sizes == [5, 5, 4])
-        #expect(Set(seen).subtracting([.sample(10)]) == expected)
-        #expect(seen.count == 14)
-        let (type, scope) = (TestInstallation.types[1], phone.scope)
-        let matches = try await registry.tokens(under: alias, .start, attributesType: type, limit: 100, in: scope)
-        #expect(matches.count == 7)
-        #expect(Set(matches.map(\.attributesType)) == ["Match"])
+        #expect(taken == 5)
+        #expect(try await database.rows(in: "channels") == 5)
+    }
+
+    @Test(arguments: ["", "=", "abc", "ab=c", "a===", "abc-", "YWJj ", "YWJ\u{E9}", String(repeating: "A", count: 132)])
+    func `A text that is not Base64 is not a channel`(_ id: String) {
+        #expect(throws: JSONFaultReason.self) { try BroadcastChannel(id: id, storagePolicy: .none) }
     }
 }

@@ -76,3 +76,61 @@ import Testing
         #expect(histogram.snapshot.sum == 12_000)
     }
 }
+
+/// The log reports an outage without a line for every failure.
+@Suite struct RepeatedErrorsTests {
+    @Test func `Repeated errors within a second are counted, not logged`() {
+        let (errors, start) = (RepeatedErrors(), ContinuousClock.now)
+        func at(_ milliseconds: Int, _ kind: String = "a") -> Int? {
+            errors.admit(kind, now: start + .milliseconds(milliseconds))
+        }
+        #expect(at(0) == 0)
+        #expect(at(1) == nil)
+        #expect(at(999) == nil)
+        #expect(at(999, "b") == 0)
+        #expect(at(1000) == 2)
+        #expect(at(1999) == nil)
+        #expect(at(5000) == 1)
+        #expect(at(7000) == 0)
+    }
+
+    @Test func `An outage logs one line per second`() async throws {
+        let log = RecordedLog()
+        let configuration = PostgresConfiguration(connectionString: "host=/nowhere-at-all", requestTimeout: .seconds(1))
+        let pool = PostgresPool(configuration: configuration)
+        let registry = Registry(pool: pool, logger: log.logger)
+        let start = ContinuousClock.now
+        for _ in 0..<50 {
+            await #expect(throws: Problem.self) { try await registry.apps() }
+        }
+        let seconds = Int(start.duration(to: .now) / .seconds(1))
+        await pool.shutdown()
+        // One line at the start, and one per second for each of the few kinds of failure.
+        #expect((1...3 * (seconds + 1)).contains(log.lines.count), "\(log.lines.count) lines in \(seconds) s")
+        #expect(log.lines.allSatisfy { $0.contains("connectionFailed") }, "\(log.text)")
+    }
+}
+
+@Suite(.timeLimit(.minutes(2))) struct PoolShareTests {
+    @Test func `Hot calls continue while other work fills the pool`() async throws {
+        let database = try await TestDatabase.make(maximumConnections: 4)
+        let (registry, scope) = (database.registry, try await database.scope())
+        var held: [HeldTransaction] = []
+        for _ in 0..<3 { held.append(try await HeldTransaction("SELECT 1", in: database)) }
+        async let apps = registry.apps()
+        while registry.connections.waiting < 1 { await Task.yield() }
+        // All registrations use the connection that is reserved for hot work.
+        for number in 0..<8 {
+            let registration = ActivityRegistration.sample(token: .sample(number))
+            _ = try await registry.register(registration, as: .sample("a-\(number)"), in: scope, by: "x")
+            #expect(try await registry.storedKeys(APIKey(random: .sender).id).isEmpty)
+            #expect(try await registry.app(BundleID("com.example.food")) == scope.app)
+            #expect(try await registry.checkReadiness().schemaVersion > 0)
+        }
+        #expect(registry.connections.waiting == 1)
+        #expect(registry.connections.opened == 4)
+        try await held.removeLast().release()
+        #expect(try await apps.count == 1)
+        for transaction in held { try await transaction.release() }
+    }
+}

@@ -9,9 +9,11 @@ import Testing
 /// R5 and retention: the sweep's changes and deletions, without delays for other work.
 @Suite(.timeLimit(.minutes(15))) struct SweepTests {
     private static let alias = Alias.sample("orderId", "42")
+    private let activity: TestActivity
+
+    init() async throws { activity = try await TestActivity.make() }
 
     @Test func `Expiry holds without a sweep, and the sweep writes it`() async throws {
-        let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(5), aliases: [Self.alias])
         try await activity.age(by: "9 hours")
         #expect(try await activity.record()?.status.state == .expired)
@@ -31,7 +33,6 @@ import Testing
     }
 
     @Test func `Instances share the work`() async throws {
-        let activity = try await TestActivity.make()
         for number in 0..<60 { try await activity.another("a\(number)").register(number, at: .minutesAgo(5)) }
         try await activity.age(by: "9 hours")
         let registries = (0..<4).map { _ in activity.database.anotherRegistry(maximumConnections: 2) }
@@ -50,7 +51,6 @@ import Testing
     }
 
     @Test func `A sweep skips locked rows`() async throws {
-        let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(5))
         try await activity.another("other").register(2, at: .minutesAgo(5))
         try await activity.age(by: "9 hours")
@@ -65,7 +65,6 @@ import Testing
 
     /// The row of a value that is being reported is removed, too.
     @Test func `Tombstones wait for their values`() async throws {
-        let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(5))
         try await activity.end()
         try await activity.age(by: "8 days")
@@ -79,7 +78,6 @@ import Testing
     }
 
     @Test func `Tombstones are removed with all their rows`() async throws {
-        let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(6), aliases: [Self.alias])
         try await activity.register(2, at: .minutesAgo(5), aliases: [.sample("orderId", "43")])
         try await activity.end()
@@ -97,8 +95,7 @@ import Testing
     }
 
     @Test func `Running activities and taken tokens stay`() async throws {
-        let first = try await TestActivity.make("first")
-        let second = first.another("second")
+        let (first, second) = (activity.another("first"), activity.another("second"))
         try await first.register(1, at: .minutesAgo(6), aliases: [Self.alias])
         try await first.end()
         try await first.age(by: "8 days")
@@ -109,7 +106,6 @@ import Testing
     }
 
     @Test func `A late request keeps its tombstone`() async throws {
-        let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(5))
         try await activity.end()
         try await activity.age(by: "8 days")
@@ -119,7 +115,6 @@ import Testing
     }
 
     @Test func `Deaths of unknown values are forgotten`() async throws {
-        let activity = try await TestActivity.make()
         _ = try await activity.report(1, 410)
         try await activity.register(2, at: .minutesAgo(1))
         #expect(try await activity.sweep(.values) == 0)
@@ -129,10 +124,7 @@ import Testing
     }
 
     @Test func `Identities are removed after their activities`() async throws {
-        let activity = try await TestActivity.make()
-        let registration = ActivityRegistration.sample(token: .sample(1), observedAt: .minutesAgo(5))
-        let registry = activity.registry
-        _ = try await registry.register(registration, alias: "match-7", owner: .app, in: activity.scope, by: "test")
+        try await activity.identity("match-7").post(1, at: .minutesAgo(5))
         #expect(try await activity.sweep(.identities) == 0)
         try await activity.age(by: "8 days")
         #expect(try await activity.sweep(.identities) == 1)
@@ -140,7 +132,6 @@ import Testing
     }
 
     @Test func `Events are removed by partition`() async throws {
-        let activity = try await TestActivity.make()
         let registry = activity.registry
         // The app's own partition was made with the app.
         #expect(try await registry.renewEventPartitions().made == 3)
@@ -148,10 +139,9 @@ import Testing
         #expect(try await activity.rows(in: "events_default") == 0)
         #expect(try await activity.events() == ["registered"])
         #expect(try await registry.renewEventPartitions() == (0, 0))
+        try await activity.database.makePartitionOfYesterday()
         try await activity.database.script(
             """
-            DO $$ BEGIN EXECUTE format('CREATE TABLE events_%s PARTITION OF events FOR VALUES FROM (%L) TO (%L)',
-                to_char(current_date - 1, 'YYYYMMDD'), current_date - 1, current_date); END $$;
             INSERT INTO events (scope_id, drop_on, type, who) VALUES (1, current_date - 1, 'past', 'test');
             INSERT INTO events (scope_id, drop_on, type, who)
             SELECT scope, current_date - 2, 'past', 'test' FROM generate_series(0, 5) AS scope;
@@ -163,8 +153,7 @@ import Testing
     }
 
     @Test func `The first day of an app has its partition, also after its retention changes`() async throws {
-        let database = try await TestDatabase.make()
-        let bundleID = try await database.scope().app.bundleID
+        let (database, bundleID) = (activity.database, activity.scope.app.bundleID)
         var changes = AppChanges()
         changes.eventRetention = .seconds(30 * 86_400)
         _ = try await database.registry.put(changes, for: bundleID, by: "test")
@@ -178,8 +167,7 @@ import Testing
 
     /// Creating its partition would lock the table while Postgres reads the default partition.
     @Test func `A day that began in the default partition stays there and is not tried again`() async throws {
-        let database = try await TestDatabase.make()
-        let bundleID = try await database.scope().app.bundleID
+        let (database, bundleID) = (activity.database, activity.scope.app.bundleID)
         try await database.script(
             """
             INSERT INTO events (scope_id, drop_on, type, who)
@@ -197,10 +185,9 @@ import Testing
 
     /// Postgres cannot prepare a text with several commands, and Citus nodes refuse it.
     @Test func `Partitions are changed by one command at a time`() async throws {
-        let database = try await TestDatabase.make()
         let partition = EventPartition(name: "events_20300101")
         let commands = partition.creation + partition.removal
-        try await database.pool.withSession { session in
+        try await activity.database.pool.withSession { session in
             try session.transaction { transaction in
                 for command in commands { _ = try transaction.execute("\(unescaped: command)") }
             }
@@ -210,7 +197,6 @@ import Testing
     /// The schedule may arrive after the end.
     @Test(arguments: [true, false])
     func `The tombstone of an end outlives the schedule`(isKnownBefore: Bool) async throws {
-        let activity = try await TestActivity.make()
         let start = Date.minutesAgo(60 - 20 * 24 * 60)
         if isKnownBefore { try await activity.register(1, at: .minutesAgo(60), startsAt: start) }
         try await activity.end(at: .minutesAgo(59))
@@ -225,7 +211,6 @@ import Testing
     /// Resolve reads the rows of the current aliases, even if the activity had other aliases when it expired.
     @Test(arguments: [[1, 2], [2], [1]])
     func `An activity that returns with other aliases is found only by the new aliases`(numbers: [Int]) async throws {
-        let activity = try await TestActivity.make()
         let alias = { (number: Int) in Alias.sample("orderId", "\(number)") }
         try await activity.register(1, at: .minutesAgo(60), aliases: [alias(1), alias(3)])
         try await activity.age(by: "9 hours")
@@ -242,7 +227,7 @@ import Testing
     }
 
     @Test func `The name of a scheduled activity is kept until the activity is removed`() async throws {
-        let identity = try await TestIdentity.make()
+        let identity = activity.identity("match-7")
         let first = try await identity.post(1, at: .minutesAgo(0), startsAt: .minutesAgo(-25 * 24 * 60)).activity
         try await identity.age(by: "20 days")
         #expect(try await identity.sweep(.identities) == 0)

@@ -30,24 +30,15 @@ struct TestPlan: Fixture {
 
     func entries(
         _ planID: UTF8Text? = nil,
-        of alias: Alias? = nil,
         change: (inout PlanRequest) -> Void = { _ in }
     ) async throws -> [PlanEntry] {
-        var request = request(planID, of: alias)
+        var request = request(planID)
         change(&request)
         return try await registry.plan(request, in: scope, by: "sender").entries
     }
 
-    /// A request that renews 30 minutes before the end.
-    func renewal(_ planID: UTF8Text? = nil) -> PlanRequest {
-        var request = request(planID)
-        request.renewBefore = .seconds(30 * 60)
-        return request
-    }
-
-    func renewals(_ planID: UTF8Text? = nil) async throws -> [PlanEntry] {
-        try await entries(planID) { $0.renewBefore = .seconds(30 * 60) }
-    }
+    /// Renews 30 minutes before the end.
+    static func renew(_ request: inout PlanRequest) { request.renewBefore = .seconds(30 * 60) }
 
     /// The step of a plan that has a single step.
     func step(_ planID: UTF8Text? = nil, change: (inout PlanRequest) -> Void = { _ in }) async throws -> PlanDecision {
@@ -62,6 +53,13 @@ struct TestPlan: Fixture {
         return lease
     }
 
+    /// Adds a phone of the user, with a start token of its number.
+    func addPhone(_ number: Int) async throws {
+        let other = phone.another(number)
+        try await other.put([user], at: nil)
+        try await other.register(number, at: nil)
+    }
+
     struct Unexpected: Error {
         var entries: [PlanEntry] = []
         var step: PlanDecision?
@@ -70,21 +68,14 @@ struct TestPlan: Fixture {
     func activity() -> TestActivity { activity("a-1") }
 
     @discardableResult
-    func register(_ id: String = "a-1", token: Int? = 11, at observedAt: Date? = nil) async throws -> TestActivity {
+    func register(_ id: String = "a-1", token: Int = 11, at observedAt: Date? = nil) async throws -> TestActivity {
         let activity = activity(id)
-        if let token {
-            try await activity.register(token, at: observedAt, installation: phone.hash, aliases: [order])
-        } else {
-            let item = ActivityRegistration.sample(
-                token: nil,
-                observedAt: observedAt,
-                installation: phone.hash,
-                aliases: [order]
-            )
-            try await tellFullState(item, of: [id], at: observedAt ?? .minutesAgo(0))
-        }
+        try await activity.register(token, at: observedAt, installation: phone.hash, aliases: [order])
         return activity
     }
+
+    /// An activity without a token in a full state.
+    var item: ActivityRegistration { .sample(token: nil, installation: phone.hash, aliases: [order]) }
 
     /// A full state that lists these activities, or with a nil item none.
     func tellFullState(_ item: ActivityRegistration?, of ids: [String] = ["a-1"], at time: Date) async throws {

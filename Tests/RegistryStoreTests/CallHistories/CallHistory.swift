@@ -2,6 +2,92 @@ import RegistryCore
 import RegistryStore
 import TestSupport
 
+/// A call of a client, a sender or an admin, or a part of one. Numbers stand for names; times are minutes before the
+/// call.
+struct Call: Hashable, Sendable {
+    enum Rule: String, CaseIterable, Sendable {
+        case register, registerName, end, endName, endAlias
+        case fullState, profile, putShared, putOwned, delete, logOut
+        case feedback, release, releaseSlot, releaseAll, erase, purge, sweep
+        case plan, releaseLease, channel
+        /// An activity of a full state, and a report of feedback.
+        case item, report
+        /// Not a call: time passes.
+        case pass
+    }
+
+    enum Status: Int, CaseIterable, Sendable {
+        case delivered = 200
+        case suspect = 400
+        case dead = 410
+        case failed = 500
+    }
+
+    /// In the order of the service, which breaks ties.
+    enum Kind: String, CaseIterable, Comparable, Sendable {
+        case device, start, update, widget
+
+        static func < (left: Kind, right: Kind) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    enum Slot: String, CaseIterable, Sendable {
+        case delivery, match, device, widget
+
+        var kind: Kind { Kind(rawValue: rawValue) ?? .start }
+        /// Start tokens may repeat.
+        var hasOneOwner: Bool { kind != .start }
+        var rule: Rule { hasOneOwner ? .putOwned : .putShared }
+    }
+
+    let rule: Rule
+    var activity = 0
+    var token: Int?
+    var alias = 0
+    /// The aliases that a record gets.
+    var aliases: [Int]?
+    /// Nil is the time of receipt, or no time in a report; negative is the time of a fast clock.
+    var ago: Int?
+    var startedAgo: Int?
+    var startsIn: Int?
+    /// The attributes type of an activity.
+    var type: Int?
+    /// Of a profile.
+    var metadata: String?
+    var slot = Slot.delivery
+    /// A client without a user has a publishable key; a caller who is no client is a backend.
+    var isClient = false
+    var user: Int?
+    var installation: Int?
+    var parts: [Call] = []
+    var status = Status.delivered
+    /// Whether a report names the last lease.
+    var isOfLease = false
+    var kind = Kind.update
+    var reason = StaleReason.unconfirmed
+    var lease = 0
+    /// The time that passes, or without a confirmation after which a purge drops tokens.
+    var minutes = 0
+
+    var name: Int? { rule == .registerName ? alias : nil }
+    /// With the name, unless it only is the default.
+    var givenAliases: [Int]? { aliases.map { Set($0 + [name].compactMap(\.self)).sorted() } }
+    var userOrAlias: CallModel.Name { user.map(CallModel.Name.user) ?? .alias(alias) }
+}
+
+extension Call: CustomStringConvertible {
+    /// Like the source in the corpus: the fields that differ from those of the plainest call.
+    var description: String {
+        let fields = zip(Mirror(reflecting: self).children, Mirror(reflecting: Call(rule: rule)).children).dropFirst()
+        let given = fields.filter { "\($0.value)" != "\($1.value)" }.map { "\($0.0.label ?? ""): \($0.0.value)" }
+        return "Call(" + (["rule: .\(rule)"] + given).joined(separator: ", ") + ")"
+    }
+}
+
+/// Few activities, tokens, installations, users and aliases, so that calls concern equal records.
+enum Names {
+    static let (activities, tokens, installations, users, aliases) = (4, 12, 2, 2, 3)
+}
+
 /// A sequence of all calls, each answered before the next.
 struct CallHistory: Hashable, Sendable {
     var calls: [Call]
@@ -139,4 +225,58 @@ private struct RandomCalls {
             return Call(rule: .report, token: token, ago: ago(), status: status, isOfLease: isOne(in: 4))
         }
     }
+}
+
+extension CallHistory {
+    private static func phone(_ rule: Call.Rule, by user: Int?, ago: Int?, _ aliases: [Int]? = nil) -> Call {
+        Call(rule: rule, aliases: aliases, ago: ago, isClient: true, user: user, installation: 0)
+    }
+
+    private static func device(ago: Int?) -> Call {
+        Call(rule: .putOwned, token: 7, ago: ago, slot: .device, isClient: true, installation: 0)
+    }
+
+    /// Histories of earlier faults, and of races that clients have. Every run replays them.
+    static let corpus: [[Call]] = [
+        // The end arrives before its registration.
+        [Call(rule: .end, ago: 1), Call(rule: .register, token: 0, ago: 2)],
+        // APNs reports a death at the time of the claim.
+        [
+            Call(rule: .register, token: 0, aliases: [0], ago: 2),
+            Call(rule: .feedback, parts: [Call(rule: .report, token: 0, ago: 2, status: .dead)]),
+            Call(rule: .register, token: 0, ago: 2), Call(rule: .register, token: 0, ago: 1),
+        ],
+        // A user takes over a phone; the former user's late profile arrives after that.
+        [
+            phone(.profile, by: 0, ago: 3, [2]),
+            Call(rule: .putShared, token: 5, isClient: true, user: 0, installation: 0),
+            phone(.profile, by: 1, ago: 1, [0]), phone(.profile, by: 0, ago: 2, [2]),
+            Call(rule: .plan, lease: 0), Call(rule: .plan, lease: 1),
+        ],
+        // The late profile of another user removes the owner's older aliases.
+        [phone(.profile, by: 0, ago: 3, [0]), phone(.profile, by: 0, ago: 1), phone(.profile, by: 1, ago: 2)],
+        // A full state said that it dismissed an activity that a log-out had ended.
+        [
+            phone(.logOut, by: 1, ago: 3),
+            Call(rule: .register, activity: 3, token: 0, aliases: [0], startedAgo: 460, installation: 0),
+            Call(rule: .fullState, ago: -3, installation: 0, parts: [Call(rule: .item, activity: 2)]),
+        ],
+        // A log-out of a fast clock, and an activity that started before it but became known later.
+        [
+            device(ago: -3), phone(.logOut, by: nil, ago: nil), device(ago: nil),
+            Call(rule: .register, activity: 1, token: 1, isClient: true, installation: 0),
+        ],
+        // A token came back after the data of its later owner was erased.
+        [
+            device(ago: nil),
+            Call(rule: .putOwned, token: 7, slot: .device, isClient: true, user: 1, installation: 1),
+            Call(rule: .erase, user: 1), device(ago: nil),
+        ],
+        // A burst of reports about good tokens trips the guard, which turns off after a quiet time.
+        (0..<4).map { Call(rule: .register, activity: $0, token: $0) } + [
+            Call(rule: .feedback, parts: (0..<4).map { Call(rule: .report, token: $0, status: .suspect) }),
+            Call(rule: .pass, minutes: 15),
+            Call(rule: .feedback, parts: [Call(rule: .report, token: 0, status: .suspect)]),
+        ],
+    ]
 }

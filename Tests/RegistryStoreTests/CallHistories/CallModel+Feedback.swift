@@ -105,8 +105,6 @@ extension CallModel {
         return Reply(.done, quarantined.count)
     }
 
-    // MARK: Admins
-
     mutating func endAll(under alias: Name) -> Reply {
         let running = activities.filter {
             $0.value.endedAt == nil && !$0.value.isExpiryRecorded && $0.value.has(alias)

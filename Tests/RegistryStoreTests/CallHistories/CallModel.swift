@@ -109,8 +109,6 @@ struct CallModel {
 
     init(ranks: [Int]) { self.ranks = ranks }
 
-    // MARK: What all see
-
     func state(_ activity: Activity) -> ActivityState {
         if activity.endedAt != nil { return .ended }
         if activity.expiresAt <= now { return .expired }
@@ -149,8 +147,6 @@ struct CallModel {
         if let quarantine = value.quarantine, claim.claimedAt <= quarantine.at { return .quarantined }
         return nil
     }
-
-    // MARK: Times and rights
 
     func time(_ ago: Int?) -> Int? { ago.map { present - $0 * Self.minute } }
     func isSkewed(_ time: Int?) -> Bool { time.map { $0 > now + 5 * Self.minute } ?? false }
@@ -200,5 +196,85 @@ extension CallModel.Stamped? {
         func key(_ aliases: [Int]) -> String { aliases.isEmpty ? "}" : "\(aliases)".dropFirst().description }
         guard let stored = self else { return self = .init(aliases: aliases, at: time) }
         if (stored.at, key(stored.aliases)) < (time, key(aliases)) { self = .init(aliases: aliases, at: time) }
+    }
+}
+
+/// Results of a call in order; one, except for batches.
+struct Reply: Hashable {
+    var answers: [Answer]
+    /// Released, ended or purged records.
+    var count: Int?
+    /// Dismissed activities, or kinds with a burst guard that tripped.
+    var names: [String] = []
+
+    init(_ answer: Answer, _ count: Int? = nil) { (answers, self.count) = ([answer], count) }
+    init(_ answers: [Answer], _ names: [String]) { (self.answers, self.names) = (answers, names) }
+}
+
+enum Answer: Hashable {
+    case done
+    case outcome(RegistrationOutcome)
+    case action(FeedbackAction)
+    case problem(Problem.Code)
+}
+
+extension CallModel {
+    mutating func play(_ call: Call) -> Reply {
+        number += 1
+        switch call.rule {
+        case .register: return Reply(register(call, "a\(call.activity)"))
+        case .registerName: return Reply(registerName(call))
+        case .end: return Reply(end("a\(call.activity)", call))
+        case .endName: return Reply(endName(call))
+        case .endAlias: return endAll(under: .alias(call.alias))
+        case .fullState: return fullState(call)
+        case .profile: return Reply(profile(call))
+        case .putShared, .putOwned: return Reply(put(call))
+        case .delete: return Reply(delete(call))
+        case .logOut: return Reply(logOut(call))
+        case .feedback: return feedback(call.parts)
+        case .release: return release("a\(call.activity)")
+        case .releaseSlot: return release(SlotID(call))
+        case .releaseAll: return releaseAll()
+        case .erase: erase(call.userOrAlias)
+        case .purge: return purge(call)
+        case .sweep: sweep()
+        case .pass: present += call.minutes * Self.minute
+        case .plan, .releaseLease, .channel, .item, .report: break
+        }
+        return Reply(.done)
+    }
+
+    /// - Parameter isOfActivities: whether it has the times of activities.
+    func view(isOfActivities: Bool = false) -> CallView {
+        var view = CallView()
+        for (id, activity) in activities where id.hasPrefix("a") {
+            let reason = activity.claim?.isPresent == true ? withheld(id)?.rawValue : nil
+            let starts: [Int?] = state(activity) == .ended ? [nil, nil] : [activity.startedAt, activity.startsAt]
+            let times = (starts + [activity.endedAt]).map { $0.map { $0 / Self.minute } }
+            let facts = isOfActivities ? times : [activity.type]
+            view.add(id, state(activity), reason, deliverable(id), facts: facts)
+        }
+        for (id, slot) in slots {
+            guard let claim = slot.claim, claim.isPresent else { continue }
+            view.add(id.slot, of: id.installation, claim.token, withheld(id)?.rawValue)
+        }
+        for (hash, installation) in installations {
+            view.add(installation: hash, user: installation.user, aliases: installation.aliases?.aliases ?? [])
+        }
+        for alias in 0..<Names.aliases {
+            view.add(tokens(under: alias), under: alias)
+            for kind in Call.Kind.allCases where kind != .update {
+                let ids = slots.keys.filter {
+                    $0.slot.kind == kind && installations[$0.installation]?.has(.alias(alias)) == true
+                }
+                view.add(ids.compactMap { deliverable($0) }, under: alias, kind: kind.rawValue)
+            }
+        }
+        return view
+    }
+
+    func tokens(under alias: Int) -> [Int] {
+        activities.filter { $0.value.has(.alias(alias)) }.keys.compactMap { deliverable($0) }
     }
 }

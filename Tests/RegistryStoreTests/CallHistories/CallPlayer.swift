@@ -136,8 +136,6 @@ struct CallPlayer: Fixture {
     private func minutes(_ date: Date) -> Int { Int((date.timeIntervalSince(start) / 60).rounded()) }
     private func number(of token: PushToken) -> Int { (0..<Names.tokens).first { .sample($0) == token } ?? -1 }
 
-    // MARK: Plans
-
     /// Compares a plan with the tokens that the model delivers, and with the leases of earlier plans.
     mutating func plan(_ call: Call, _ model: CallModel) async throws -> String? {
         let (alias, type) = (Self.alias(call.alias), TestInstallation.types[0])
@@ -166,8 +164,6 @@ struct CallPlayer: Fixture {
         }
         return nil
     }
-
-    // MARK: Reads
 
     /// - Parameter isOfActivities: whether to read the times of activities, and no tokens of installations.
     func view(isOfActivities: Bool = false) async throws -> CallView {

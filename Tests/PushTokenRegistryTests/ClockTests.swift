@@ -1,3 +1,4 @@
+import Foundation
 import PushTokenRegistryTestSupport
 import Testing
 
@@ -5,6 +6,8 @@ import Testing
 
 /// C15: observation times increase and follow the registry's clock.
 @Suite struct ObservationClockTests {
+    private let played = PlayedOutbox()
+
     @Test func `Each observation is later than the previous one, even if the clock stops or goes back`() {
         var clock = ObservationClock()
         let times = [10.0, 10, 3, 10.0005, 11].map { clock.observe(.at($0)) }
@@ -115,7 +118,6 @@ import Testing
     }
 
     @Test func `C21: all corrections since the request move a refused time and its start`() {
-        let played = PlayedOutbox()
         var registration = ActivityRegistration(activityID: "a-1", token: PushToken(hex: "aa"))
         registration.startedAt = .at(5)
         played.add(.registration(registration), at: 10)
@@ -130,7 +132,6 @@ import Testing
     }
 
     @Test func `C21: a merged registration takes its start from the corrected earlier time`() {
-        let played = PlayedOutbox()
         played.add(.token("aa"), at: 10)
         _ = played.outbox.move(by: .seconds(90_000), after: .at(10), until: .at(90_010))
         played.add(.token("bb"), at: 90_020)
@@ -139,7 +140,6 @@ import Testing
     }
 
     @Test(arguments: [10.0, 30]) func `C21: a start stays later than the log-out before it`(_ floor: Double) throws {
-        let played = PlayedOutbox()
         played.add(.logOut, at: 20)
         played.add(.token("aa"), at: 20.001)
         _ = played.outbox.move(by: .seconds(-100), after: .at(100), until: .at(1000))
@@ -151,7 +151,6 @@ import Testing
     }
 
     @Test func `Moving times keeps the order, skips possibly accepted reports and stops at the present`() {
-        let played = PlayedOutbox()
         played.add(.token("aa", of: "a-1"), at: 10)
         played.add(.token("bb", of: "a-2"), at: 20)
         played.add(.token("cc", of: "a-3"), at: 20.001)
@@ -159,5 +158,48 @@ import Testing
         let latest = played.outbox.move(by: .seconds(-15), after: .at(12), until: .at(40))
         #expect(played.outbox.entries.map(\.observedAt) == [.at(10), .at(12.001), .at(12.002), .at(40)])
         #expect(latest == .at(40))
+    }
+}
+
+@Suite struct TimestampTests {
+    @Test(arguments: [
+        (0, "1970-01-01T00:00:00.000Z"), (1_795_249_800_412, "2026-11-21T08:30:00.412Z"),
+        (951_782_400_001, "2000-02-29T00:00:00.001Z"), (4_107_542_399_999, "2100-02-28T23:59:59.999Z"),
+        (1_795_249_800_001, "2026-11-21T08:30:00.001Z"), (1_795_249_799_999, "2026-11-21T08:29:59.999Z"),
+        (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
+    ])
+    func `Times are written and read in RFC 3339 with milliseconds`(milliseconds: Int64, text: String) {
+        #expect(Timestamp(milliseconds: milliseconds).text == text)
+        #expect(Timestamp(text: text)?.milliseconds == milliseconds)
+    }
+
+    @Test func `Every millisecond of a second survives a round trip`() {
+        for milliseconds in Int64(1_795_249_800_000)..<1_795_249_801_000 {
+            let time = Timestamp(milliseconds: milliseconds)
+            #expect(time.text.hasSuffix(String(format: ":00.%03dZ", Int(milliseconds % 1000))))
+            #expect(Timestamp(text: time.text) == time)
+        }
+    }
+
+    @Test func `Fractions of any length are read and truncated to milliseconds`() {
+        #expect(Timestamp(text: "1970-01-01T00:00:01Z")?.milliseconds == 1000)
+        #expect(Timestamp(text: "1970-01-01T00:00:01.5Z")?.milliseconds == 1500)
+        #expect(Timestamp(text: "1970-01-01T00:00:01.123456Z")?.milliseconds == 1123)
+    }
+
+    @Test(arguments: ["", "now", "2026-13-01T00:00:00Z", "2026-11-21", "2026-11-21T08:30:00+01:00"])
+    func `Invalid text is not read as a time`(text: String) { #expect(Timestamp(text: text) == nil) }
+
+    @Test func `The Date of a response is read`() {
+        #expect(Timestamp(httpDate: "Sat, 21 Nov 2026 08:30:00 GMT")?.text == "2026-11-21T08:30:00.000Z")
+        #expect(Timestamp(httpDate: "Sat, 21 Foo 2026 08:30:00 GMT") == nil)
+        #expect(Timestamp(httpDate: "yesterday") == nil)
+    }
+
+    @Test func `A date is truncated to milliseconds and clamped to the years 1970 to 9999`() {
+        #expect(Timestamp(Date(timeIntervalSince1970: 1.2345)).milliseconds == 1234)
+        #expect(Timestamp(.distantPast).text == "1970-01-01T00:00:00.000Z")
+        #expect(Timestamp(.distantFuture).text.hasPrefix("4001-"))
+        #expect(Timestamp(Date(timeIntervalSince1970: 1e18)).text.hasPrefix("9999-"))
     }
 }
