@@ -44,7 +44,7 @@ package struct Problem: Error, Sendable, Hashable {
     package let code: Code
     /// One sentence for a developer, with the fault and the remedy.
     package let detail: String
-    package var errors: [JSONFault] = []
+    package var errors: [JSONFault]
     /// For a 409 or 410 about an activity.
     package var activity: ActivityStatus?
     /// For a 409 about a token of an installation.
@@ -53,9 +53,8 @@ package struct Problem: Error, Sendable, Hashable {
     package var serverTime: Date?
     package var retryAfter: Duration?
 
-    package init(_ code: Code, _ detail: String) {
-        self.code = code
-        self.detail = detail
+    package init(_ code: Code, _ detail: String, errors: [JSONFault] = [], retryAfter: Duration? = nil) {
+        (self.code, self.detail, self.errors, self.retryAfter) = (code, detail, errors, retryAfter)
     }
 }
 
@@ -111,8 +110,7 @@ extension Problem {
     package init(faults: [JSONFault]) {
         let number = faults.count == 1 ? "one fault" : "\(faults.count) faults"
         let more = faults.count >= JSONReader.maximumFaults ? " or more" : ""
-        self.init(.invalidRequest, "The request has \(number)\(more); errors lists them.")
-        errors = faults
+        self.init(.invalidRequest, "The request has \(number)\(more); errors lists them.", errors: faults)
     }
 }
 
