@@ -7,8 +7,7 @@ import ServiceLifecycle
 /// would stay resident and count against a container's limit.
 struct MemoryReturn: Service {
     private static let interval = Duration.seconds(10)
-    /// In bytes above the smallest resident size. Free and used memory look alike until a trim, and a trim of a large
-    /// heap takes milliseconds.
+    /// In bytes above the smallest resident size, because a trim of a large heap takes milliseconds.
     private static let growth = 32 << 20
 
     func run() async {

@@ -1,4 +1,3 @@
-import HTTPTypes
 import Logging
 import NIOCore
 import RegistryStore
@@ -23,34 +22,24 @@ package struct Server: Service {
         onServingAdmin: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
     ) throws {
         self.logger = logger
-        let metrics = ServiceMetrics(registry: registry, configuration: configuration)
-        let journal = SweepJournal()
-        let responder = RegistryResponder(
+        let responder = RegistryResponder(registry: registry, configuration: configuration, logger: logger)
+        let sweeper = Sweeper(
             registry: registry,
-            configuration: configuration,
+            interval: configuration.sweepInterval,
             logger: logger,
-            metrics: metrics,
-            sweeps: journal
+            metrics: responder.metrics.recorded,
+            journal: responder.console.sweeps
         )
-        let (interval, recorded) = (configuration.sweepInterval, metrics.recorded)
-        var services: [any Service] = [
-            Sweeper(registry: registry, interval: interval, logger: logger, metrics: recorded, journal: journal),
-            MemoryReturn(),
-        ]
+        var services: [any Service] = [sweeper, MemoryReturn()]
         if configuration.adminPort != nil {
-            let admin = try AdminServer(registry, configuration, metrics, logger: logger, onServing: onServingAdmin)
-            services.append(admin)
+            services.append(try AdminServer(responder, configuration, logger: logger, onServing: onServingAdmin))
         }
         // Services stop in reverse order, so the admin port answers until the last request is complete.
-        services.append(
-            try Listener(configuration, logger: logger, onServing: onServing, respond: responder.respond)
-        )
+        services.append(try Listener(configuration, logger: logger, onServing: onServing, respond: responder.respond))
         self.services = services
     }
 
-    package func run() async throws {
-        try await ServiceGroup(services: services, logger: logger).run()
-    }
+    package func run() async throws { try await ServiceGroup(services: services, logger: logger).run() }
 }
 
 /// The port for metrics and probes. All callers that can reach it have access.
@@ -61,21 +50,13 @@ struct AdminServer: Service {
     private static let mostOfAddress = 16
 
     init(
-        _ registry: Registry,
+        _ responder: RegistryResponder,
         _ configuration: ServerConfiguration,
-        _ metrics: ServiceMetrics,
         logger: Logger,
         onServing: @escaping @Sendable (_ port: Int) async -> Void
     ) throws {
-        let configuration = Self.configuration(of: configuration)
-        let responder = RegistryResponder(
-            registry: registry,
-            configuration: configuration,
-            logger: logger,
-            metrics: metrics,
-            routes: Route.admin
-        )
-        listener = try Listener(configuration, logger: logger, onServing: onServing, respond: responder.respond)
+        let (configuration, admin) = (Self.configuration(of: configuration), responder.serving(Route.admin))
+        listener = try Listener(configuration, logger: logger, onServing: onServing, respond: admin.respond)
     }
 
     static func configuration(of service: ServerConfiguration) -> ServerConfiguration {
@@ -101,15 +82,4 @@ struct AdminServer: Service {
 
 package struct AdminPortFailure: Error {
     package let cause: IOError
-}
-
-extension Route {
-    /// Needs no credentials: an operator who opens this port restricts access to it.
-    static var admin: [Route] {
-        [
-            .plain(.get, "/livez", for: .everyone) { $0.liveness },
-            .plain(.get, "/readyz", for: .everyone) { try await $0.readiness(isOpen: true) },
-            .plain(.get, "/metrics", for: .everyone) { await $0.metrics.response() },
-        ]
-    }
 }

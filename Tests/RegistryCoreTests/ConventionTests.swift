@@ -36,11 +36,11 @@ import Testing
         "PushTokenRegistry/":
             "names of members, header fields and settings, ids of Apple's activities, and kinds of alias, which are ASCII",
         "RegistryRules/LockedRows+Feedback.swift": "kinds of token",
-        "RegistryServer/Console/Pages/LifeLine.swift": "types of event, all our words",
+        "RegistryServer/Console/Pages/ActivityPage.swift": "types of event, all our words",
         "RegistryServer/Console/Rendering/ColumnChart.swift": "kinds and types of event, all our words",
         "RegistryServer/Docs/APIDocument.swift": "words of our own document",
         "RegistryServer/Docs/DocsSite.swift": "names of our pages",
-        "RegistryServer/Metrics/RegistrationMetrics.swift": "kinds of token and outcomes",
+        "RegistryServer/Metrics/RecordedMetrics.swift": "kinds of token and outcomes",
         "RegistryServer/Pages/": "names in our templates, and of our files",
         "RegistryStore/Counts/RegistryStatistics.swift": "states, kinds and types of event, all our words",
         "RegistryStore/Changes/Registry+Changes.swift": "names that Citus gives to transactions",

@@ -87,7 +87,7 @@ package struct Problem: Error, Sendable, Hashable, JSONObjectEncodable {
     package let code: Code
     /// One sentence for a developer, with the fault and the remedy.
     package let detail: String
-    package var errors: [JSONFault] = []
+    package var errors: [JSONFault]
     /// For a 409 or 410 about an activity.
     package var activity: ActivityStatus?
     /// For a 409 about a token of an installation.
@@ -96,7 +96,9 @@ package struct Problem: Error, Sendable, Hashable, JSONObjectEncodable {
     package var serverTime: Date?
     package var retryAfter: Duration?
 
-    package init(_ code: Code, _ detail: String) { (self.code, self.detail) = (code, detail) }
+    package init(_ code: Code, _ detail: String, errors: [JSONFault] = [], retryAfter: Duration? = nil) {
+        (self.code, self.detail, self.errors, self.retryAfter) = (code, detail, errors, retryAfter)
+    }
 
     /// For an item of a batch without a result from the store.
     package static let lostResult = Problem(.internalError, "The registry has no result for this item.")
@@ -104,8 +106,7 @@ package struct Problem: Error, Sendable, Hashable, JSONObjectEncodable {
     package init(faults: [JSONFault]) {
         let number = faults.count == 1 ? "one fault" : "\(faults.count) faults"
         let more = faults.count >= JSONReader.maximumFaults ? " or more" : ""
-        self.init(.invalidRequest, "The request has \(number)\(more); errors lists them.")
-        errors = faults
+        self.init(.invalidRequest, "The request has \(number)\(more); errors lists them.", errors: faults)
     }
 
     /// For a complete request, in the format of RFC 9457.

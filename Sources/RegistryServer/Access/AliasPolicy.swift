@@ -3,8 +3,7 @@ import RegistryStore
 
 /// The callers that may set each kind of alias. Every call that sets aliases must check it.
 ///
-/// The publishable key can be extracted from the app. Without these rules an attacker could receive another user's
-/// pushes.
+/// The publishable key can be extracted from the app, and an attacker could otherwise get another user's pushes.
 struct AliasPolicy: Sendable {
     let rules: [UTF8Text: AliasRule]
 

@@ -11,11 +11,9 @@ struct Authenticator: Sendable {
     /// Invalid credentials by network. Nil for no limit.
     let failures: RateLimiter?
 
-    /// Identifies the caller. Without credentials, the caller is `Principal.anonymous`. A JWT needs the settings of the
-    /// path's app, `bundleID`.
+    /// Identifies the caller. A JWT needs the settings of the path's app, `bundleID`.
     ///
-    /// - Throws: `unauthenticated` for invalid credentials, `unavailable`, `RateLimited` after too many invalid
-    ///   credentials from the network.
+    /// - Throws: `unauthenticated`, `unavailable`, `RateLimited` after too many invalid credentials from the network.
     func principal(
         for fields: HTTPFields,
         of bundleID: String? = nil,
@@ -72,7 +70,6 @@ struct Authenticator: Sendable {
         }
     }
 
-    /// Like ``validKey``, but nil for an invalid key.
     func findKey(
         _ id: APIKeyID,
         from network: CallerNetwork?,
@@ -97,7 +94,7 @@ struct Authenticator: Sendable {
         return try await limitFailures(from: network, isKnown: tokens.wasValid(name)) {
             let token = try CompactJWT(text)
             guard let app = try await apps.app(bundleID, isAuthenticated: false) else {
-                tokens.forgetIssuer(of: bundleID)
+                tokens.keys.forgetFailure(of: bundleID)
                 throw Problem.invalidCredentials
             }
             return try await tokens.user(of: token, named: name, app)
@@ -108,13 +105,8 @@ struct Authenticator: Sendable {
         apps.known(bundleID).flatMap { tokens.knownUser(of: name, $0) }
     }
 
-    /// The caller, if the caches have its API key or JWT. `last` is the key of the connection's last request, and
-    /// becomes this request's.
-    func knownPrincipal(
-        for fields: HTTPFields,
-        of bundleID: String?,
-        after last: inout RememberedKey?
-    ) -> Principal? {
+    /// The caller, if the caches have its API key or JWT. `last` is the key of the connection's last request.
+    func knownPrincipal(for fields: HTTPFields, of bundleID: String?, after last: inout RememberedKey?) -> Principal? {
         if let last, last.isBorne(by: fields) { return knownPrincipal(of: last) }
         switch try? Credentials(fields) {
         case .some(.none): return insecureNoAuth ? .insecure : nil
@@ -145,8 +137,7 @@ struct Authenticator: Sendable {
         }
     }
 
-    /// Without authentication, protects against other sites' pages, because browsers send requests without a body
-    /// without asking for permission.
+    /// Without authentication, protects against other sites' pages: browsers send some requests without permission.
     func checkOrigin(of request: HTTPRequest) throws(Problem) {
         guard insecureNoAuth, ![.get, .head].contains(request.method) else { return }
         let refusal =
@@ -156,9 +147,7 @@ struct Authenticator: Sendable {
 }
 
 extension Principal {
-    init(_ record: APIKeyRecord) {
-        self.init(role: record.id.role, who: UTF8Text(record.id.rawValue), app: record.app)
-    }
+    init(_ record: APIKeyRecord) { self.init(role: record.id.role, who: UTF8Text(record.id.rawValue), app: record.app) }
 }
 
 extension Problem {
@@ -167,4 +156,66 @@ extension Problem {
 
 extension HTTPField.Name {
     static let installationID = HTTPField.Name("X-Installation-Id")!
+}
+
+enum Credentials: Sendable {
+    case none
+    case key(APIKey)
+    /// Any other text. It can be a JWT.
+    case token(Secret)
+
+    /// In bytes, of the bearer text.
+    private static let maximumBytes = 8192
+
+    /// Reads `Authorization: Bearer …`.
+    ///
+    /// - Throws: `unauthenticated` for another scheme, several fields, or malformed credentials.
+    init(_ fields: HTTPFields) throws(Problem) {
+        let values = fields[values: .authorization]
+        guard let value = values.first else {
+            self = .none
+            return
+        }
+        guard values.count == 1, let text = Self.bearerText(value) else {
+            throw Problem(.unauthenticated, "Send one field: Authorization: Bearer, and an API key or a JWT.")
+        }
+        guard APIKey.isMeant(by: text) else {
+            self = .token(text)
+            return
+        }
+        guard let key = APIKey(text) else {
+            throw Problem(.unauthenticated, "The API key is mistyped or cut off: its checksum is wrong.")
+        }
+        self = .key(key)
+    }
+
+    private static func bearerText(_ value: String) -> Secret? {
+        let halves = value.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+        guard halves.count == 2, halves[0].lowercased() == "bearer", value.utf8.count <= maximumBytes else {
+            return nil
+        }
+        let text = halves[1].drop { $0 == " " }
+        guard !text.isEmpty, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
+        return Secret(String(text))
+    }
+}
+
+/// The parsed API key of a connection's last request. The next request usually has the same key and skips the parsing,
+/// but not the check of validity.
+struct RememberedKey: Sendable {
+    let id: APIKeyID
+    let digest: [UInt8]
+    /// The complete field, because a proxy can send requests of several clients.
+    private let field: Secret
+
+    init(_ key: APIKey, of fields: HTTPFields) {
+        id = key.id
+        digest = key.secretDigest
+        field = Secret(fields[.authorization] ?? "")
+    }
+
+    func isBorne(by fields: HTTPFields) -> Bool {
+        let values = fields[values: .authorization]
+        return values.count == 1 && Secret(values[0]) == field
+    }
 }

@@ -6,43 +6,30 @@ import RegistryStore
 
 extension ScopedCall {
     func register() async throws -> Response {
-        var parameters = ParameterReader(call)
-        let id = parameters.path("activityId", ActivityID.init)
+        var parameters = ParameterReader(call: call)
+        let candidate = parameters.path("activityId", ActivityID.init)
         let registration = parameters.body(readRegistration)
-        let checkedID = try parameters.checked(id)
+        let id = try parameters.checked(candidate)
         let claimant = try checkRights(to: registration)
+        let executor = call.executor
         let result = try await registrations.counting(.update, \.outcome) {
-            try await registry.register(
-                registration,
-                as: checkedID,
-                in: scope,
-                by: who,
-                claimant: claimant,
-                on: call.executor
-            )
+            try await registry.register(registration, as: id, in: scope, by: who, claimant: claimant, on: executor)
         }
         return .registration(result)
     }
 
     /// For apps with only a token and a `liveactivityId`.
     func registerByAlias() async throws -> Response {
-        var parameters = ParameterReader(call)
+        var parameters = ParameterReader(call: call)
         let (value, registration) = parameters.body { json, parameters in
             (json.string("alias", Alias.value), readRegistration(&json, &parameters))
         }
-        let alias = try parameters.checked(value)
+        let name = try parameters.checked(value)
         let claimant = try checkRights(to: registration)
-        try checkAliases(AliasSet(stored: [Alias(checkedKind: Alias.liveActivityKind, value: alias)]))
+        try checkAliases(AliasSet(stored: [Alias(checkedKind: Alias.liveActivityKind, value: name)]))
         let owner = findOwner(registration.installation)
         let result = try await registrations.counting(.update, \.outcome) {
-            try await registry.register(
-                registration,
-                alias: alias,
-                owner: owner,
-                in: scope,
-                by: who,
-                claimant: claimant
-            )
+            try await registry.register(registration, alias: name, owner: owner, in: scope, by: who, claimant: claimant)
         }
         return .registration(result)
     }
@@ -59,43 +46,33 @@ extension ScopedCall {
 
     /// Succeeds for unknown activities, too.
     func end() async throws -> Response {
-        var parameters = ParameterReader(call)
+        var parameters = ParameterReader(call: call)
         let candidate = parameters.path("activityId", ActivityID.init)
-        let ending = readEnding(&parameters)
+        let (reason, time, installation) = readEnding(&parameters)
         let id = try parameters.checked(candidate)
-        let claimant = try findClaimant(ending.installation)
-        try await registry.end(
-            id,
-            reason: ending.reason,
-            observedAt: ending.observedAt,
-            in: scope,
-            by: who,
-            claimant: claimant
-        )
+        let claimant = try findClaimant(installation)
+        try await registry.end(id, reason: reason, observedAt: time, in: scope, by: who, claimant: claimant)
         return .noContent
     }
 
     func endByAlias() async throws -> Response {
-        var parameters = ParameterReader(call)
+        var parameters = ParameterReader(call: call)
         let value = parameters.requiredQuery("alias", Alias.value)
-        let ending = readEnding(&parameters)
+        let (reason, time, installation) = readEnding(&parameters)
         let alias = try parameters.checked(value)
-        let claimant = try findClaimant(ending.installation)
-        let owner = findOwner(ending.installation)
+        let claimant = try findClaimant(installation)
         try await registry.end(
             alias: alias,
-            owner: owner,
-            reason: ending.reason,
-            observedAt: ending.observedAt,
+            owner: findOwner(installation),
+            reason: reason,
+            observedAt: time,
             in: scope,
             by: who,
             claimant: claimant
         )
         return .noContent
     }
-}
 
-extension ScopedCall {
     private func readRegistration(
         _ json: inout JSONReader,
         _ parameters: inout ParameterReader
@@ -107,9 +84,7 @@ extension ScopedCall {
         return registration
     }
 
-    private func readEnding(
-        _ parameters: inout ParameterReader
-    ) -> (reason: EndReason, observedAt: Date?, installation: InstallationHash?) {
+    private func readEnding(_ parameters: inout ParameterReader) -> (EndReason, observedAt: Date?, InstallationHash?) {
         let reason = parameters.query("reason", as: EndReason.read)
         let observedAt = parameters.time("observedAt")
         return (reason ?? .ended, observedAt, readInstallation(&parameters, isInPath: false))
@@ -122,8 +97,7 @@ extension ScopedCall {
         return claimant
     }
 
-    /// The owner of a name-only activity. Only backends get the app as owner, because clients without an identity were
-    /// rejected before.
+    /// The owner of a name-only activity: the app for backends only, because clients without identity were rejected.
     private func findOwner(_ installation: InstallationHash?) -> ActivityOwner {
         ActivityOwner(installation: installation, subject: call.principal.subject)
     }

@@ -1,9 +1,11 @@
+import HTTPTypes
+import NIOCore
 import RegistryCore
 import RegistryStore
 
 extension ScopedCall {
     func listActivities() async throws -> Response {
-        var parameters = ParameterReader(call)
+        var parameters = ParameterReader(call: call)
         let candidate = readAlias(&parameters)
         let limit = parameters.limit()
         let includesMetadata = readInclusion(&parameters)
@@ -21,24 +23,17 @@ extension ScopedCall {
         }
     }
 
-    private func streamActivities(of alias: Alias, _ includesMetadata: Bool) async throws -> Response {
+    private func streamActivities(of alias: Alias, _ hasMetadata: Bool) async throws -> Response {
         let limit = ActivityStream.firstPageSize
         var first = try await registry.page(of: alias, after: 0, limit: limit, in: scope)
-        if includesMetadata { first = try await registry.describe(first, in: scope) }
+        if hasMetadata { first = try await registry.describe(first, in: scope) }
         return .stream(
-            ActivityStream(
-                registry: registry,
-                alias: alias,
-                scope: scope,
-                first: first,
-                includesMetadata: includesMetadata
-            )
+            ActivityStream(registry: registry, alias: alias, scope: scope, first: first, includesMetadata: hasMetadata)
         )
     }
 
     private enum Inclusion: String, CaseIterable { case metadata }
 
-    /// Whether the caller asks for metadata.
     func readInclusion(_ parameters: inout ParameterReader) -> Bool {
         parameters.query("include", as: Inclusion.read) != nil
     }
@@ -49,7 +44,7 @@ extension ScopedCall {
     }
 
     func resolve() async throws -> Response {
-        var parameters = ParameterReader(call)
+        var parameters = ParameterReader(call: call)
         let inclusion = readInclusion(&parameters)
         let body = try call.readChecked { ResolveBody.read(&$0) }
         let found = try await resolveAliases(body, includesMetadata: parameters.checked(inclusion))
@@ -77,6 +72,97 @@ extension ScopedCall {
             described = described.dropFirst(count)
         }
         return found
+    }
+
+    func readAlias(_ parameters: inout ParameterReader) -> Alias? {
+        let kind = parameters.path("kind", Alias.kind)
+        let value = parameters.path("value", Alias.value)
+        guard let kind, let value else { return nil }
+        return Alias(checkedKind: kind, value: value)
+    }
+
+    /// - Parameters:
+    ///   - list: Nil after a fault in the list's parameters. The cursor is then not read.
+    ///   - title: Names the list in a fault.
+    func readCursor(
+        _ parameters: inout ParameterReader,
+        of list: @autoclosure () -> [String]?,
+        _ title: String
+    ) throws(Problem) -> ListPosition? {
+        guard !call.query["cursor"].isEmpty, let list = list() else { return nil }
+        let isFirstFault = parameters.faults.isEmpty
+        let position = parameters.query("cursor") { text throws(JSONFaultReason) in
+            try ListPosition(cursor: text, of: list, in: scope, title)
+        }
+        guard isFirstFault, !parameters.faults.isEmpty else { return position }
+        throw .invalidCursor(of: "list", parameters.faults)
+    }
+
+    func putChannel() async throws -> Response {
+        var parameters = ParameterReader(call: call)
+        let candidate = readAlias(&parameters)
+        let body = parameters.body { json, _ in BroadcastChannel.read(&json) }
+        let (alias, channel) = try parameters.checked(candidate, body)
+        let isNew = try await registry.put(channel, for: alias, in: scope, by: who)
+        return response(isNew ? .created : .ok, channel, of: alias)
+    }
+
+    func readChannel() async throws -> Response {
+        let alias = try read(readAlias)
+        guard let channel = try await registry.channel(of: alias, in: scope) else {
+            throw Problem(.channelNotFound, "The alias has no channel in this app and environment.")
+        }
+        return response(.ok, channel, of: alias)
+    }
+
+    /// Succeeds without a channel, too.
+    func deleteChannel() async throws -> Response {
+        try await registry.deleteChannel(of: read(readAlias), in: scope, by: who)
+        return .noContent
+    }
+
+    private func response(_ status: HTTPResponse.Status, _ channel: BroadcastChannel, of alias: Alias) -> Response {
+        .json(status) { json in
+            json.member("alias", alias)
+            channel.writeMembers(to: &json)
+        }
+    }
+
+    func plan() async throws -> Response {
+        let longestLease = scope.app.settings.activityLifetime
+        var parameters = ParameterReader(call: call)
+        let includesMetadata = readInclusion(&parameters)
+        var request = try call.readChecked { PlanRequest.read(&$0, longestLease: longestLease) }
+        request.includesMetadata = try parameters.checked(includesMetadata)
+        let position = try readPosition(of: request)
+        let page = try await registry.plan(request, after: position, in: scope, by: who)
+        return .json { json in
+            json.writeAddress(of: request.alias, in: scope)
+            json.member("channels", page.channels)
+            json.array("installations") { json in
+                for entry in page.entries { entry.encode(to: &json, in: scope.app.bundleID) }
+            }
+            json.writeNextCursor(page.next, of: Self.list(of: request), in: scope)
+        }
+    }
+
+    func releaseLease() async throws -> Response {
+        try await registry.release(read { $0.path("leaseId", LeaseID.init) }, in: scope, by: who)
+        return .noContent
+    }
+
+    private static func list(of request: PlanRequest) -> [String] {
+        ([request.alias] + request.to).flatMap { $0.list("plan") }
+    }
+
+    private func readPosition(of request: PlanRequest) throws(Problem) -> ListPosition {
+        guard let text = request.cursor else { return .start }
+        do throws(JSONFaultReason) {
+            let title = "a plan for this alias and these recipients"
+            return try ListPosition(cursor: text, of: Self.list(of: request), in: scope, title)
+        } catch {
+            throw .invalidCursor(of: "plan", [JSONFault(pointer: "/cursor", detail: error.detail)])
+        }
     }
 }
 
@@ -112,40 +198,23 @@ extension JSONWriter {
         if let next { member("nextCursor", next.cursor(of: list(), in: scope)) }
     }
 
+    mutating func writeAddress(of alias: Alias, for kind: TokenKind = .update, in scope: Scope) {
+        member("alias", alias)
+        member("topic", kind.topic(of: scope.app.bundleID))
+        member("pushType", kind.pushType)
+    }
+
+    fileprivate mutating func line(_ value: some JSONEncodable) {
+        value.encode(to: &self)
+        newline()
+    }
+
     private mutating func writeProblem(_ problem: Problem) { object { $0.member("problem", problem) } }
-}
-
-extension ScopedCall {
-    func readAlias(_ parameters: inout ParameterReader) -> Alias? {
-        let kind = parameters.path("kind", Alias.kind)
-        let value = parameters.path("value", Alias.value)
-        guard let kind, let value else { return nil }
-        return Alias(checkedKind: kind, value: value)
-    }
-
-    /// - Parameters:
-    ///   - list: Nil after a fault in the list's parameters. The cursor is then not read.
-    ///   - title: Names the list in a fault.
-    func readCursor(
-        _ parameters: inout ParameterReader,
-        of list: @autoclosure () -> [String]?,
-        _ title: String
-    ) throws(Problem) -> ListPosition? {
-        guard !call.query["cursor"].isEmpty, let list = list() else { return nil }
-        let isFirstFault = parameters.faults.isEmpty
-        let position = parameters.query("cursor") { text throws(JSONFaultReason) in
-            try ListPosition(cursor: text, of: list, in: scope, title)
-        }
-        guard isFirstFault, !parameters.faults.isEmpty else { return position }
-        throw .invalidCursor(of: "list", parameters.faults)
-    }
 }
 
 extension Problem {
     static func invalidCursor(of list: String, _ faults: [JSONFault]) -> Problem {
-        var problem = Problem(.invalidCursor, "The cursor does not belong to this \(list). Start without a cursor.")
-        problem.errors = faults
-        return problem
+        Problem(.invalidCursor, "The cursor does not belong to this \(list). Start without a cursor.", errors: faults)
     }
 }
 
@@ -155,5 +224,64 @@ extension ResolvedAlias: JSONObjectEncodable {
         json.member("activities", activities)
         json.member("channels", channels)
         json.member("truncated", isTruncated)
+    }
+}
+
+/// All activities of an alias as NDJSON, in bounded memory.
+///
+/// Holds no connection to Postgres and no snapshot between pages, so a stalled reader costs only its own connection.
+/// After an error, the last line and the final chunk are missing.
+struct ActivityStream: ResponseStream {
+    let registry: Registry
+    let alias: Alias
+    let scope: Scope
+    /// Read before the head is sent, so that a failure of Postgres is a 503.
+    let first: AliasPage
+    var includesMetadata = false
+    static let firstPageSize = 500
+    /// Rows per read. A stalled reader keeps up to three times as many lines in memory.
+    private static let rangeSize = 500
+
+    func write(to writer: Exchange) async throws {
+        var json = JSONWriter(reservingCapacity: 32 * 1024)
+        json.object { json in
+            json.writeAddress(of: alias, in: scope)
+            json.member("channels", first.channels)
+        }
+        json.newline()
+        for activity in first.activities { json.line(activity) }
+        try await writer.write(ByteBuffer(bytes: json.bytes))
+        json = JSONWriter()
+        var count = first.activities.count
+        if let last = first.next {
+            try await registry.forEachRange(
+                of: alias,
+                after: last,
+                in: scope,
+                rangeSize: Self.rangeSize,
+                prepare: { Lines(includesMetadata ? [] : $0, undescribed: includesMetadata ? $0 : []) }
+            ) { found in
+                let isWritten = found.undescribed.isEmpty
+                let lines = isWritten ? found : Lines(try await registry.describe(found.undescribed, in: scope))
+                count += lines.count
+                try await writer.write(lines.bytes)
+            }
+        }
+        json.writeEnd(count: count)
+        try await writer.write(ByteBuffer(bytes: json.bytes))
+    }
+
+    private struct Lines: Sendable {
+        let count: Int
+        let bytes: ByteBuffer
+        let undescribed: [ResolvedActivity]
+
+        init(_ activities: [ResolvedActivity], undescribed: [ResolvedActivity] = []) {
+            self.undescribed = undescribed
+            // A line without aliases has some 300 bytes.
+            var json = JSONWriter(reservingCapacity: activities.count * 384)
+            for activity in activities { json.line(activity) }
+            (count, bytes) = (activities.count, ByteBuffer(bytes: json.bytes))
+        }
     }
 }

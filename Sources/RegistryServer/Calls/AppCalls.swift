@@ -3,7 +3,6 @@ import RegistryCore
 import RegistryStore
 
 extension Call {
-    /// All apps, or only the app of the credentials.
     func listApps() async throws -> Response {
         let apps: [App]
         if let own = principal.app {
@@ -15,7 +14,7 @@ extension Call {
     }
 
     func putApp() async throws -> Response {
-        var parameters = ParameterReader(self)
+        var parameters = ParameterReader(call: self)
         let candidate = parameters.path("bundleId", BundleID.init(_:))
         let (changes, bodyFaults) = readBody { json in (AppChanges(from: &json), json.faults) }
         parameters.add(bodyFaults)
@@ -50,9 +49,7 @@ extension Call {
         guard try await registry.deleteApp(bundleID, by: principal.who) else { throw Problem.unknownApp }
         return .noContent
     }
-}
 
-extension Call {
     private func faults(ofJWT settings: JSONObject?) async -> [JSONFault] {
         switch (settings?["jwksUrl"], settings?["jwks"]) {
         case (.string(let text)?, _):
@@ -104,11 +101,36 @@ extension Call {
     private func checkKeySetURL(_ settings: JSONObject?, of bundleID: BundleID) async throws {
         guard let url = settings?["jwksUrl"], !url.isNull, principal.role != .root else { return }
         guard try await registry.app(bundleID)?.settings.jwt?["jwksUrl"] == url else {
-            throw Problem(
-                .forbidden,
-                "Only a root key may set jwt.jwksUrl. Use a root key, or give the keys in jwt.jwks."
-            )
+            let remedy = "Use a root key, or give the keys in jwt.jwks."
+            throw Problem(.forbidden, "Only a root key may set jwt.jwksUrl. \(remedy)")
         }
+    }
+
+    /// Only this response contains the complete key.
+    func createKey() async throws -> Response {
+        let (app, now) = (try namedApp(), parts.clock.date())
+        let request = try readChecked { APIKeyRequest.read(&$0, now: now) }
+        let key = APIKey(random: request.role)
+        let digest = key.secretDigest
+        let record = try await registry.createKey(key.id, digest: digest, request, of: app, by: principal.who)
+        parts.keys.forget(key.id)
+        var body = JSONWriter()
+        record.encode(to: &body, revealing: key)
+        return Response(status: .created, fields: [.contentType: MediaType.json], body: .bytes(body.bytes))
+    }
+
+    /// Includes revoked and expired keys. Without secrets.
+    func listKeys() async throws -> Response {
+        let keys = try await registry.keys(of: namedApp())
+        return .json { $0.member("keys", keys) }
+    }
+
+    func revokeKey() async throws -> Response {
+        guard let id = try? APIKeyID(parameter("keyId")),
+            try await registry.revokeKey(id, ofApp: namedApp().id, by: principal.who)
+        else { throw Problem(.keyNotFound, "The app has no key with this id.") }
+        parts.keys.forget(id)
+        return .noContent
     }
 }
 
@@ -124,34 +146,5 @@ extension QuarantineGuard: JSONObjectEncodable {
         json.member("environment", environment.rawValue)
         json.member("kind", kind)
         json.member("trippedAt", trippedAt)
-    }
-}
-
-extension Call {
-    /// Only this response contains the complete key.
-    func createKey(of app: App) async throws -> Response {
-        let now = parts.clock.date()
-        let request = try readChecked { APIKeyRequest.read(&$0, now: now) }
-        let key = APIKey(random: request.role)
-        let digest = key.secretDigest
-        let record = try await registry.createKey(key.id, digest: digest, request, of: app, by: principal.who)
-        parts.keys.forget(key.id)
-        var body = JSONWriter()
-        record.encode(to: &body, revealing: key)
-        return Response(status: .created, fields: [.contentType: MediaType.json], body: .bytes(body.bytes))
-    }
-
-    /// Includes revoked and expired keys. Without secrets.
-    func listKeys(of app: App) async throws -> Response {
-        let keys = try await registry.keys(of: app)
-        return .json { $0.member("keys", keys) }
-    }
-
-    func revokeKey(of app: App) async throws -> Response {
-        guard let id = try? APIKeyID(parameter("keyId")),
-            try await registry.revokeKey(id, ofApp: app.id, by: principal.who)
-        else { throw Problem(.keyNotFound, "The app has no key with this id.") }
-        parts.keys.forget(id)
-        return .noContent
     }
 }

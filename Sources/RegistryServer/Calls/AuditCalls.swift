@@ -5,7 +5,7 @@ import RegistryStore
 extension ScopedCall {
     /// Newest first.
     func listEvents() async throws -> Response {
-        var parameters = ParameterReader(call)
+        var parameters = ParameterReader(call: call)
         let filter = readEventFilter(&parameters)
         let limit = parameters.limit()
         let list = self.list("events", ["activityId", "installationId", "subject", "alias", "type", "since", "until"])
@@ -32,7 +32,7 @@ extension ScopedCall {
     }
 
     func explainAlias() async throws -> Response {
-        var parameters = ParameterReader(call)
+        var parameters = ParameterReader(call: call)
         let kind = parameters.requiredQuery("kind", Alias.kind)
         let value = parameters.requiredQuery("value", Alias.value)
         let limit = parameters.limit()
@@ -52,28 +52,22 @@ extension ScopedCall {
             json.writeNextCursor(found.activities[limit - 1].position, of: list, in: scope)
         }
     }
-}
 
-extension ScopedCall {
     private static let filteredList = "this list with these filters"
 
-    func list(_ name: String, _ filters: [String]) -> [String] {
+    private func list(_ name: String, _ filters: [String]) -> [String] {
         [name] + filters.flatMap { filter in call.query[filter].map { "\(filter)=\($0)" } }
     }
-}
 
-extension ScopedCall {
     func readStatistics() async throws -> Response {
-        var parameters = ParameterReader(call)
+        var parameters = ParameterReader(call: call)
         let window = parameters.query("window", as: Duration.within(RegistryStatistics.windows)) ?? .seconds(86_400)
         try parameters.checked()
         return .json(.ok, try await registry.statistics(over: window, in: scope))
     }
-}
 
-extension ScopedCall {
     func listStaleTokens() async throws -> Response {
-        var parameters = ParameterReader(call)
+        var parameters = ParameterReader(call: call)
         var filter = StaleFilter()
         filter.kind = parameters.query("kind", StaleFilter.kind(of: scope.app))
         filter.attributesType = parameters.query("attributesType", AttributesType.init)
@@ -104,9 +98,7 @@ extension ScopedCall {
             json.member("purged", purged)
         }
     }
-}
 
-extension ScopedCall {
     func erase() async throws -> Response {
         let subject = try call.readChecked { readSubject(&$0) }
         let counts = try await registry.erase(subject, in: scope, by: who)

@@ -6,27 +6,50 @@ import Synchronization
 
 /// A permitted request. A class because it is large and passed on often.
 final class Call: Sendable {
+    let located: RoutedRequest
+    let principal: Principal
+    /// Nil if the route does not need it.
+    private let app: App?
+    private let environment: APNSEnvironment?
     let parts: ServiceParts
-    private let admission: Admission
-    /// Nil without a body and after reading.
-    private let body: Mutex<ReceivedBody?>
+    /// Nil without a body, before it arrived, and after reading.
+    private let body = Mutex<ReceivedBody?>(nil)
 
-    init(_ admission: Admission, _ parts: ServiceParts, body: ReceivedBody? = nil) {
-        self.admission = admission
+    init(
+        _ located: RoutedRequest,
+        _ principal: Principal,
+        _ app: App?,
+        _ environment: APNSEnvironment?,
+        _ parts: ServiceParts
+    ) {
+        (self.located, self.principal, self.app, self.environment) = (located, principal, app, environment)
         self.parts = parts
-        self.body = Mutex(body)
     }
 
-    var principal: Principal { admission.principal }
-    var query: Query { admission.located.query }
-    var fields: HTTPFields { admission.located.fields }
-    var network: CallerNetwork? { admission.located.network }
-    var executor: any TaskExecutor { admission.located.request.connection.executor }
-    /// An NDJSON body.
+    var route: Route { located.route }
+    var query: Query { located.query }
+    var fields: HTTPFields { located.fields }
+    var network: CallerNetwork? { located.network }
+    var executor: any TaskExecutor { located.request.connection.executor }
     var lines: BodyLines? { body.withLock { $0?.lines } }
-    var wantsLines: Bool { admission.located.wantsLines }
+    var wantsLines: Bool { located.wantsLines }
     var registry: Registry { parts.registry }
     var metrics: ServiceMetrics { parts.metrics }
+
+    /// The app that the path names, and its environment.
+    var scope: Scope {
+        get throws(Problem) {
+            guard let environment else { throw Problem.unknownApp }
+            return Scope(app: try namedApp(), environment: environment)
+        }
+    }
+
+    func namedApp() throws(Problem) -> App {
+        guard let app else { throw Problem.unknownApp }
+        return app
+    }
+
+    func receive(_ body: ReceivedBody?) { self.body.withLock { $0 = body } }
 
     /// Reads the body once and frees it, so that only its parsed form stays in memory during the wait for Postgres.
     func readBody<Value>(_ read: (inout JSONReader) throws -> Value) rethrows -> Value {
@@ -45,7 +68,7 @@ final class Call: Sendable {
         return value
     }
 
-    func parameter(_ name: String) -> String { admission.located.match.parameters[name] ?? "" }
+    func parameter(_ name: String) -> String { located.match.parameters[name] ?? "" }
 }
 
 struct ScopedCall: Sendable {
@@ -55,12 +78,9 @@ struct ScopedCall: Sendable {
     var registry: Registry { call.registry }
     var registrations: RegistrationMetrics { call.metrics.registrations }
     var who: UTF8Text { call.principal.who }
-}
 
-extension ScopedCall {
-    /// Reads the only parameter of a call.
     func read<Value>(_ read: (inout ParameterReader) -> Value?) throws(Problem) -> Value {
-        var parameters = ParameterReader(call)
+        var parameters = ParameterReader(call: call)
         let value = read(&parameters)
         return try parameters.checked(value)
     }
@@ -79,5 +99,22 @@ extension ScopedCall {
             .installationRequired,
             "A publishable key must name the installation: send X-Installation-Id, or installationId in the body."
         )
+    }
+}
+
+extension Call {
+    var isCounted: Bool {
+        route.access != .everyone || route.body == .form || route.template == ConsoleLink.callback
+    }
+
+    var caller: Caller {
+        var caller = Caller(network: located.network)
+        guard located.isHeavy || principal.isPublishableKey,
+            let name = located.match.parameters["installationId"] ?? fields[.installationID],
+            // Longer ids are rejected and not stored.
+            name.utf8.count <= InstallationID.maximumBytes
+        else { return caller }
+        caller.installation = Array(name.utf8)
+        return caller
     }
 }

@@ -4,7 +4,7 @@ import RegistryStore
 
 extension ScopedCall {
     func followChanges() async throws -> Response {
-        var parameters = ParameterReader(call)
+        var parameters = ParameterReader(call: call)
         let filter = readChangeFilter(&parameters)
         let limit = parameters.query("limit", within: ResolveBody.limits) ?? ChangeFeed.pageSize
         let wait = Duration.seconds(parameters.query("wait", within: 0...60) ?? 0)
@@ -16,15 +16,8 @@ extension ScopedCall {
             return try await changes(after: position, filter, limit: limit, wait: wait)
         }
         let follower = try call.metrics.followers.countFollower()
-        let stream = ChangeStream(
-            registry: registry,
-            feed: call.parts.changeFeed,
-            scope: scope,
-            filter: filter,
-            format: format,
-            first: try await firstBatch(after: position),
-            follower: follower
-        )
+        let first = try await firstBatch(after: position)
+        let stream = ChangeStream(call: self, filter: filter, format: format, first: first, follower: follower)
         // Without this field nginx buffers the response.
         let fields: HTTPFields = [.contentType: format.mediaType, HTTPField.Name("X-Accel-Buffering")!: "no"]
         return Response(fields: fields, body: .stream(stream))
@@ -42,7 +35,7 @@ extension ScopedCall {
         wait: Duration
     ) async throws -> Response {
         guard let position else { return Self.response([], try await registry.presentChangePosition(), hasMore: false) }
-        var reader = ChangePages(registry: registry, scope: scope, filter: filter, limit: limit, position: position)
+        var reader = ChangePages(call: self, filter: filter, limit: limit, position: position)
         var found = try await reader.next()
         guard found.isEmpty, !reader.hasMore, wait > .zero else {
             return Self.response(found, reader.position, hasMore: reader.hasMore)
@@ -82,8 +75,7 @@ extension ScopedCall {
 }
 
 private struct ChangePages {
-    let registry: Registry
-    let scope: Scope
+    let call: ScopedCall
     let filter: ChangeFilter
     let limit: Int
     var position: ChangePosition
@@ -94,7 +86,7 @@ private struct ChangePages {
 
     mutating func next() async throws -> [Change] {
         for _ in 0..<Self.mostEmptyPages {
-            let page = try await registry.changes(after: position, limit: limit, in: scope)
+            let page = try await call.registry.changes(after: position, limit: limit, in: call.scope)
             (position, hasMore) = (page.position, page.hasMore)
             let found = ChangeBatch(page).changes(filter)
             if !found.isEmpty || !hasMore { return found }

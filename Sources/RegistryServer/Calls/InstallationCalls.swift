@@ -4,7 +4,7 @@ import RegistryStore
 
 extension ScopedCall {
     func applyFullState() async throws -> Response {
-        var parameters = ParameterReader(call)
+        var parameters = ParameterReader(call: call)
         let (installation, body) = parameters.body { json, parameters in
             (readInstallation(&json, &parameters), FullStateBody.read(&json))
         }
@@ -20,7 +20,7 @@ extension ScopedCall {
     }
 
     func putInstallation() async throws -> Response {
-        var parameters = ParameterReader(call)
+        var parameters = ParameterReader(call: call)
         let (installation, profile) = parameters.body { json, parameters in
             (readInstallation(&json, &parameters), InstallationProfile(from: &json))
         }
@@ -31,7 +31,6 @@ extension ScopedCall {
         return .json(result.isNew ? .created : .ok, result)
     }
 
-    /// Without complete tokens.
     func readInstallationRecord() async throws -> Response {
         let installation = try read { readInstallation(&$0) }
         guard let record = try await registry.installation(installation, in: scope) else {
@@ -41,7 +40,7 @@ extension ScopedCall {
     }
 
     func logOut() async throws -> Response {
-        var parameters = ParameterReader(call)
+        var parameters = ParameterReader(call: call)
         let candidate = readInstallation(&parameters)
         let observedAt = parameters.time("observedAt")
         let installation = try parameters.checked(candidate)
@@ -49,9 +48,7 @@ extension ScopedCall {
         try await registry.logOut(installation, observedAt: observedAt, in: scope, by: who, claimant: claimant)
         return .noContent
     }
-}
 
-extension ScopedCall {
     func readInstallation(_ json: inout JSONReader, _ parameters: inout ParameterReader) -> InstallationHash? {
         let stated = json.optionalString("installationId", InstallationID.init)
         return readInstallation(&parameters, inBody: stated)
@@ -78,11 +75,96 @@ extension ScopedCall {
         add(stated)
         return found
     }
+
+    /// - Parameter kind: Nil if the path names it.
+    func registerToken(of kind: TokenKind?) async throws -> Response {
+        var parameters = ParameterReader(call: call)
+        let (installation, slot, registration) = parameters.body { json, parameters in
+            (readInstallation(&json, &parameters), readSlot(of: kind, &parameters), TokenRegistration.read(&json))
+        }
+        let (value, place, hash) = try parameters.checked(registration, slot, installation)
+        let claimant = try findClaimant(hash)
+        let result = try await registrations.counting(place.kind, \.outcome) {
+            try await registry.register(value, in: place, of: hash, in: scope, by: who, claimant: claimant)
+        }
+        return .json(result.outcome == .registered ? .created : .ok, result)
+    }
+
+    /// Tokens observed later stay.
+    func deleteToken(of kind: TokenKind?) async throws -> Response {
+        var parameters = ParameterReader(call: call)
+        let installation = readInstallation(&parameters)
+        let slot = readSlot(of: kind, &parameters)
+        let time = parameters.time("observedAt")
+        let (place, hash) = try parameters.checked(slot, installation)
+        let claimant = try findClaimant(hash)
+        try await registry.deleteToken(in: place, of: hash, observedAt: time, in: scope, by: who, claimant: claimant)
+        return .noContent
+    }
+
+    func releaseToken(of kind: TokenKind?) async throws -> Response {
+        var parameters = ParameterReader(call: call)
+        let installation = readInstallation(&parameters)
+        let slot = readSlot(of: kind, &parameters)
+        let (place, hash) = try parameters.checked(slot, installation)
+        try await registry.releaseToken(in: place, of: hash, in: scope, by: who)
+        return .noContent
+    }
+
+    private func readSlot(of kind: TokenKind?, _ parameters: inout ParameterReader) -> TokenSlot? {
+        guard let kind = kind ?? readKind(&parameters) else { return nil }
+        guard kind.holder == .attributesType else {
+            // It has no effect here, but an invalid value is refused.
+            _ = parameters.query("attributesType", AttributesType.init)
+            return .only(kind)
+        }
+        let type =
+            kind == .start
+            ? parameters.path("attributesType", AttributesType.init)
+            : parameters.requiredQuery("attributesType", AttributesType.init)
+        return type.map { TokenSlot(of: kind, $0) }
+    }
+
+    private func readKind(_ parameters: inout ParameterReader) -> TokenKind? {
+        let kinds = scope.app.settings.allTokenKinds.filter { $0 != .update && $0 != .start }
+        return parameters.path("tokenKind") { name throws(JSONFaultReason) in try TokenKind(name, among: kinds) }
+    }
+
+    func listTokens(of kind: TokenKind?) async throws -> Response {
+        var parameters = ParameterReader(call: call)
+        let named = kind ?? readKind(&parameters)
+        let candidate = readAlias(&parameters)
+        let limit = parameters.limit()
+        let includesMetadata = readInclusion(&parameters)
+        let isStart = named?.holder == .attributesType
+        let givenType = parameters.query("attributesType", AttributesType.init)
+        let attributesType = isStart ? givenType : nil
+        let list = candidate.flatMap { alias in named.map { alias.list("tokens") + [$0.name] } }
+        let position = try readCursor(&parameters, of: list, "this alias")
+        let (kind, alias) = try parameters.checked(named, candidate)
+        // One more than requested shows whether there is another page.
+        var found = try await registry.tokens(
+            under: alias,
+            kind,
+            attributesType: attributesType,
+            after: position ?? .start,
+            limit: limit + 1,
+            in: scope
+        )
+        let last = found.count > limit ? found[limit - 1] : nil
+        if includesMetadata { found = try await registry.describe(found, in: scope) }
+        return .json { json in
+            json.writeAddress(of: alias, for: kind, in: scope)
+            json.array("tokens") { json in
+                for token in found.prefix(limit) { token.encode(to: &json, in: scope.app.bundleID) }
+            }
+            json.writeNextCursor(last?.position, of: list ?? [], in: scope)
+        }
+    }
 }
 
 extension FullState {
-    /// Adds the subject to each registration. An item with a forbidden alias gets that problem, and its activity counts
-    /// as present.
+    /// Adds the subject. An item with a forbidden alias gets that problem, and its activity counts as present.
     fileprivate func permitted(by call: ScopedCall) -> FullState {
         let items = items.map { item in
             guard var registration = item.registration else { return item }

@@ -4,13 +4,10 @@ import RegistryCore
 
 /// Collects faults in the path, query and header fields.
 ///
-/// A pointer names the parameter (`/activityId`), and the detail names its location, because JSON pointers refer only
-/// to the body.
+/// A pointer names the parameter (`/activityId`). The detail names its location, because pointers refer to the body.
 struct ParameterReader {
-    private let call: Call
+    let call: Call
     private(set) var faults: [JSONFault] = []
-
-    init(_ call: Call) { self.call = call }
 
     mutating func path<Value>(_ name: String, _ make: (String) throws(JSONFaultReason) -> Value) -> Value? {
         read(name, from: "path", [call.parameter(name)], make)

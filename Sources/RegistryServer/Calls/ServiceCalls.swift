@@ -35,20 +35,17 @@ extension Call {
         let readiness = try await parts.readiness.value()
         return .json { json in
             json.member("status", "ok")
-            if isVerbose { json.object("checks", readiness.writeChecks) }
-        }
-    }
-}
-
-extension Readiness {
-    fileprivate func writeChecks(to json: inout JSONWriter) {
-        json.object("postgres") { json in
-            json.member("status", "ok")
-            json.member("serverVersion", serverVersion)
-        }
-        json.object("schema") { json in
-            json.member("status", "ok")
-            json.member("version", schemaVersion)
+            guard isVerbose else { return }
+            json.object("checks") { json in
+                json.object("postgres") { json in
+                    json.member("status", "ok")
+                    json.member("serverVersion", readiness.serverVersion)
+                }
+                json.object("schema") { json in
+                    json.member("status", "ok")
+                    json.member("version", readiness.schemaVersion)
+                }
+            }
         }
     }
 }

@@ -13,7 +13,6 @@ final class ChangeFeed: Sendable {
 
     /// Bounds the delay of a change, together with the time of a query.
     static let pollInterval = Duration.milliseconds(150)
-    /// The maximum time between two positions.
     private static let bookmarkInterval = Duration.seconds(10)
     static let pageSize = 1000
     /// Batches buffered per follower. Slower followers catch up with their own queries.
@@ -40,9 +39,7 @@ final class ChangeFeed: Sendable {
     private let state = Mutex(State())
 
     init(registry: Registry, shutdownNotice: ShutdownNotice, logger: Logger) {
-        self.registry = registry
-        self.shutdownNotice = shutdownNotice
-        self.logger = logger
+        (self.registry, self.shutdownNotice, self.logger) = (registry, shutdownNotice, logger)
     }
 
     /// The first batch is empty. Changes committed later are never missed, so read the feed up to the present *after* it.
@@ -113,12 +110,8 @@ final class ChangeFeed: Sendable {
     }
 
     private func send(_ batch: ChangeBatch, to id: Int64) {
-        let followers = state.withLock { $0.channels[id]?.followers ?? [:] }
-        for (number, follower) in followers {
-            guard case .dropped = follower.batches.yield(batch) else { continue }
-            state.withLock { $0.channels[id]?.followers[number] = nil }
-            follower.batches.finish(throwing: FollowerLags())
-        }
+        let late = removeFollowers(of: id) { if case .dropped = $0.batches.yield(batch) { true } else { false } }
+        late.forEach { $0.finish(throwing: FollowerLags()) }
     }
 
     private func removeFollowers(of id: Int64, where isOver: (Follower) -> Bool) -> [Batches.Continuation] {
@@ -127,5 +120,80 @@ final class ChangeFeed: Sendable {
             for number in over.keys { state.channels[id]?.followers[number] = nil }
             return over.values.map(\.batches)
         }
+    }
+}
+
+/// Streams changes as they happen.
+///
+/// A reader holds a few shared batches, and no connection, transaction or snapshot. A slow reader catches up with its
+/// own queries.
+struct ChangeStream: ResponseStream {
+    let call: ScopedCall
+    let filter: ChangeFilter
+    let format: ChangeFormat
+    /// Read before the head is sent, so that an invalid position is a 410.
+    let first: ChangeBatch
+    let follower: Permit
+
+    /// The caller then reconnects and is authorized again, because its key can be revoked.
+    static let lifetime = Duration.seconds(600)
+
+    func write(to writer: Exchange) async throws {
+        defer { withExtendedLifetime(follower) {} }
+        try await writer.write(first.bytes(as: format, filter))
+        let deadline = ContinuousClock.now + Self.lifetime
+        var position = first.position
+        while true {
+            do {
+                return try await follow(from: &position, until: deadline, writer)
+            } catch is ChangeFeed.FollowerLags {
+                continue
+            } catch let problem as Problem {
+                return try await writer.write(format.encode(problem))
+            }
+        }
+    }
+
+    private func follow(
+        from position: inout ChangePosition,
+        until deadline: ContinuousClock.Instant,
+        _ writer: Exchange
+    ) async throws {
+        let (registry, scope) = (call.registry, call.scope)
+        var batches = call.call.parts.changeFeed.follow(scope, until: deadline).makeAsyncIterator()
+        guard try await batches.next() != nil else { return }
+        var hasMore = true
+        while hasMore {
+            let page = try await registry.changes(after: position, limit: ChangeFeed.pageSize, in: scope)
+            if !page.changes.isEmpty { try await writer.write(ChangeBatch(page).bytes(as: format, filter)) }
+            (position, hasMore) = (page.position, page.hasMore)
+        }
+        while let batch = try await batches.next() {
+            try await writer.write(batch.bytes(as: format, filter))
+            position = batch.position
+        }
+    }
+}
+
+/// Limits change streams, so that they do not use all client connections of this instance.
+final class FollowerCount: Sendable {
+    static let limit = 64
+
+    private let count = Mutex(0)
+    var value: Int { count.withLock { $0 } }
+
+    /// The stream ends when the returned value is finished or deallocated.
+    func countFollower() throws(Problem) -> Permit {
+        let hasRoom = count.withLock { count in
+            guard count < Self.limit else { return false }
+            count += 1
+            return true
+        }
+        guard hasRoom else {
+            let detail = "This instance has \(Self.limit) streams of changes, which is the maximum."
+            let remedy = "Request pages with `wait`, or try again later."
+            throw Problem(.unavailable, "\(detail) \(remedy)", retryAfter: .seconds(5))
+        }
+        return Permit { [self] in count.withLock { $0 -= 1 } }
     }
 }

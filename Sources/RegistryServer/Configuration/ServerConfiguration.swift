@@ -10,7 +10,6 @@ package struct ServerConfiguration: Sendable {
     package var version = "unknown"
     /// For `/readyz` during a shutdown.
     package var shutdownNotice = ShutdownNotice()
-    package let issuers = IssuerJournal()
     /// Requests without credentials act as root. The caller must ensure a loopback `host`.
     package var insecureNoAuth: Bool
     /// Allows issuers' keys from loopback, private and link-local addresses, and over http.
@@ -35,35 +34,25 @@ package struct ServerConfiguration: Sendable {
 
     /// The defaults of `pushreg serve`.
     package init(host: String = "127.0.0.1", port: Int = 8080, insecureNoAuth: Bool = false) {
-        self.host = host
-        self.port = port
-        self.insecureNoAuth = insecureNoAuth
+        (self.host, self.port, self.insecureNoAuth) = (host, port, insecureNoAuth)
     }
 
-    /// The maximum of connections in addition to `limits`: evicted ones that are closing, and the admin port's, with
-    /// the same headroom.
+    /// The maximum of connections in addition to `limits`: evicted ones that are closing, and the admin port's.
     package var connectionsBesideLimit: Int {
         let headroom = Limits.evictionHeadroom
         return headroom + (adminPort == nil ? 0 : Limits.adminConnections + headroom)
     }
 
-    /// `insecureNoAuth` requires this.
     package var listensOnLoopback: Bool { LoopbackHost.matches(host.contains(":") ? "[\(host)]" : host) }
 }
 
 package struct RateLimit: Sendable, Hashable {
     /// Sustained requests per second.
     package var rate: Int
-    /// Requests at once.
     package var burst: Int
 
-    /// Allows a burst of twice the rate.
-    package init(rate: Int) { self.init(rate: rate, burst: rate * 2) }
-
-    package init(rate: Int, burst: Int) {
-        self.rate = rate
-        self.burst = burst
-    }
+    /// - Parameter burst: By default twice the rate.
+    package init(rate: Int, burst: Int? = nil) { (self.rate, self.burst) = (rate, burst ?? rate * 2) }
 }
 
 package struct SettingInForce: Sendable, Hashable {
@@ -77,10 +66,7 @@ package struct SettingInForce: Sendable, Hashable {
     package let isAboutDatabase: Bool
 
     package init(name: String, value: String?, origin: String, isAboutDatabase: Bool = false) {
-        self.name = name
-        self.value = value
-        self.origin = origin
-        self.isAboutDatabase = isAboutDatabase
+        (self.name, self.value, self.origin, self.isAboutDatabase) = (name, value, origin, isAboutDatabase)
     }
 }
 
@@ -93,4 +79,67 @@ package final class ShutdownNotice: Sendable {
     package func give() { state.store(true, ordering: .relaxed) }
 
     var isGiven: Bool { state.load(ordering: .relaxed) }
+}
+
+extension ServerConfiguration {
+    /// Concurrent heavy calls per caller on each instance: batches, streams, and calls that read or change many rows.
+    package struct HeavyCallLimits: Sendable, Hashable {
+        /// By the path or `X-Installation-Id`.
+        package var installation = 1
+        /// An IPv4 address or an IPv6 /64, except loopback.
+        package var network = 4
+        /// A signed-in user. A publishable key counts by installation and network, because all callers can have it.
+        package var user = 16
+        /// A key of another role.
+        package var key = 32
+
+        package init() {}
+    }
+
+    package struct Limits: Sendable {
+        /// In bytes, of a body about one record.
+        package var singleBody = 64 * 1024
+        /// In bytes.
+        package var batchBody = 2 * 1024 * 1024
+        /// JSON values per body, without the names of members.
+        package var bodyValues = 100_000
+        /// In bytes, of all undecoded batches. A network other than loopback gets at most an eighth.
+        package var bodiesUnderWay = 64 * 1024 * 1024
+        /// The same for bodies about one record, so that half-sent batches do not delay registrations.
+        package var singleBodiesUnderWay = 16 * 1024 * 1024
+        /// From the end of the head to the end of the body.
+        package var requestDeadline: Duration = .seconds(10)
+        /// The minimum duration of a refusal for invalid credentials on a path with an app, so that the time does not
+        /// reveal whether the app exists.
+        package var failedCredentialDelay: Duration = .milliseconds(10)
+        /// Without a request, or within the head of a request.
+        package var idleTimeout: Duration = .seconds(30)
+        package var headerFields = 100
+        /// In bytes, of a field (name and value) and of the request line.
+        package var headerField = 16 * 1024
+        /// In bytes, of all fields and the request line.
+        package var header = 32 * 1024
+        /// Bytes of a body that are read and dropped after an early response.
+        package var unreadBody = 2 * 1024 * 1024
+        /// Above this number, idle connections of the network with the most connections are closed.
+        package var connections = 10_000
+        /// Additional connections while evicted ones close. Above it, the listener pauses.
+        static let evictionHeadroom = 128
+        /// Connections of the admin port. Prometheus and probes have few.
+        static let adminConnections = 64
+        /// Per IPv4 address or IPv6 /64, except loopback and trusted proxies. Further connections are closed.
+        package var addressConnections = 1000
+        /// The longest pause of a reader in a response that exceeds the socket's buffers.
+        package var stalledReader: Duration = .seconds(60)
+        /// For a complete response that exceeds the socket's buffers.
+        package var responseDeadline: Duration = .seconds(3600)
+        /// How long a connection waits for one more request during shutdown. The response to that request announces the
+        /// close. Zero closes idle connections at once.
+        package var lastRequestDeadline: Duration = .zero
+        package var backlog = 1024
+        /// The lifetime of the metrics that come from Postgres.
+        package var totalsLifetime: Duration = .seconds(30)
+
+        package init() {}
+    }
 }

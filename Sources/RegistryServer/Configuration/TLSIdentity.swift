@@ -43,9 +43,7 @@ package final class TLSIdentity: Sendable {
     ///   - certificate: The path of a PEM file with the certificate, followed by its chain.
     ///   - key: The path of a PEM file without a passphrase.
     package init(certificate: String, key: String, logger: Logger) throws(Failure) {
-        self.certificate = certificate
-        self.key = key
-        self.logger = logger
+        (self.certificate, self.key, self.logger) = (certificate, key, logger)
         let versions = Self.versions(certificate, key)
         state = Mutex(State(versions: versions, configuration: try Self.read(certificate, key)))
         warnIfExpired()

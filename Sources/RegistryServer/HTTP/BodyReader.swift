@@ -7,7 +7,6 @@ struct ReceivedBody: Sendable {
     var json = JSONValue.null
     /// Nil if the body arrived in one read.
     var reservation: BodyReservation?
-    /// NDJSON that the call itself reads.
     var lines: BodyLines?
 }
 
@@ -25,8 +24,7 @@ struct BodyReader: Sendable {
 
     /// Nil if the route expects no JSON.
     ///
-    /// - Throws: `BodyBudgetIsSpent` before reading without room, `ConnectionLost` for an incomplete body, and the
-    ///   errors of `parse`.
+    /// - Throws: `BodyBudgetIsSpent`, `ConnectionLost` for an incomplete body, and the errors of `parse`.
     func read(_ located: RoutedRequest) async throws -> ReceivedBody? {
         let limit: Int
         switch located.route.body {
@@ -78,6 +76,18 @@ struct BodyReader: Sendable {
         return (bytes, reservation)
     }
 
+    func form(_ located: RoutedRequest) async throws -> Query {
+        let type = MediaType(located.fields[.contentType] ?? "")
+        guard type.name == "application/x-www-form-urlencoded" else {
+            throw Problem(.unsupportedMediaType, "Expected a submitted form.")
+        }
+        let (bytes, reservation) = try await collect(located, upTo: limits.singleBody)
+        defer { withExtendedLifetime(reservation) {} }
+        // A plus is a space in forms.
+        let text = String(buffer: bytes).replacing("+", with: "%20")
+        return try Query(Substring(text))
+    }
+
     private static func tooLarge(_ limit: Int) -> Problem {
         Problem(.bodyTooLarge, "The body is larger than \(limit) bytes. Send less data or fewer items.")
     }
@@ -87,7 +97,7 @@ struct BodyReader: Sendable {
         if text != MediaType.json {
             let type = MediaType(text)
             if type.name == MediaType.json, !type.isJSON {
-                throw unsupported("The charset \((type.parameters["charset"] ?? "").prefix(32)) is not supported.")
+                throw unsupported("The charset \((type.charset ?? "").prefix(32)) is not supported.")
             }
             guard type.isJSON else { throw unsupported("The Content-Type is not a JSON type.") }
         }
@@ -110,90 +120,63 @@ struct BodyReader: Sendable {
 /// A network gets at most an eighth of the total and a quarter of the free part. Shares shrink as use grows, so a few
 /// networks cannot exclude others.
 final class BodyBudget: Sendable {
-    private struct State {
+    fileprivate struct State {
         var used = 0
         var byNetwork: [CallerNetwork: Int] = [:]
     }
 
     let capacity: Int
-    private let state = Mutex(State())
+    fileprivate let state = Mutex(State())
     init(_ capacity: Int) { self.capacity = capacity }
     var used: Int { state.withLock { $0.used } }
 
-    /// Reserves room until the returned value is deallocated. `bytes` is the announced size, or 0. A nil `network` has
-    /// no share of its own.
+    /// Reserves room until the returned value is deallocated. `bytes` is the announced size, or 0.
     func reserve(_ bytes: Int, for network: CallerNetwork?) throws(BodyBudgetIsSpent) -> BodyReservation {
         let reservation = BodyReservation(of: self, for: network)
         try reservation.grow(by: bytes)
         return reservation
-    }
-
-    fileprivate func reserveBytes(_ bytes: Int, for network: CallerNetwork?) throws(BodyBudgetIsSpent) {
-        let isTaken = state.withLock { state in
-            let free = capacity - state.used
-            guard bytes <= free else { return false }
-            if let network {
-                let held = state.byNetwork[network, default: 0]
-                guard held + bytes <= min(capacity / 8, free / 4) else { return false }
-                if bytes > 0 { state.byNetwork[network] = held + bytes }
-            }
-            state.used += bytes
-            return true
-        }
-        guard isTaken else { throw BodyBudgetIsSpent() }
-    }
-
-    fileprivate func giveBack(_ bytes: Int, of network: CallerNetwork?) {
-        state.withLock { state in
-            state.used -= bytes
-            guard let network, let held = state.byNetwork[network] else { return }
-            state.byNetwork[network] = held > bytes ? held - bytes : nil
-        }
     }
 }
 
 final class BodyReservation: Sendable {
     private let budget: BodyBudget
     private let network: CallerNetwork?
-    private let bytes = Mutex(0)
+    private let held = Mutex(0)
 
     fileprivate init(of budget: BodyBudget, for network: CallerNetwork?) {
-        self.budget = budget
-        self.network = network
+        (self.budget, self.network) = (budget, network)
     }
 
-    deinit { budget.giveBack(bytes.withLock { $0 }, of: network) }
+    deinit {
+        let bytes = held.withLock { $0 }
+        budget.state.withLock { state in
+            state.used -= bytes
+            guard let network, let all = state.byNetwork[network] else { return }
+            state.byNetwork[network] = all > bytes ? all - bytes : nil
+        }
+    }
 
     /// If it throws, the current reservation stays.
-    func grow(by more: Int) throws(BodyBudgetIsSpent) {
-        try budget.reserveBytes(more, for: network)
-        bytes.withLock { $0 += more }
+    func grow(by bytes: Int) throws(BodyBudgetIsSpent) {
+        let isTaken = budget.state.withLock { state in
+            let free = budget.capacity - state.used
+            guard bytes <= free else { return false }
+            if let network {
+                let all = state.byNetwork[network, default: 0]
+                guard all + bytes <= min(budget.capacity / 8, free / 4) else { return false }
+                if bytes > 0 { state.byNetwork[network] = all + bytes }
+            }
+            state.used += bytes
+            return true
+        }
+        guard isTaken else { throw BodyBudgetIsSpent() }
+        held.withLock { $0 += bytes }
     }
 }
 
 /// The body does not fit now. Its unread part still arrives, so the connection cannot be reused.
 struct BodyBudgetIsSpent: Error {
     var problem: Problem {
-        var problem = Problem(
-            .unavailable,
-            "Too many request bodies are in progress. Send the same request again."
-        )
-        problem.retryAfter = .seconds(1)
-        return problem
-    }
-}
-
-extension BodyReader {
-    /// `application/x-www-form-urlencoded`.
-    func form(_ located: RoutedRequest) async throws -> Query {
-        let type = MediaType(located.fields[.contentType] ?? "")
-        guard type.name == "application/x-www-form-urlencoded" else {
-            throw Problem(.unsupportedMediaType, "Expected a submitted form.")
-        }
-        let (bytes, reservation) = try await collect(located, upTo: limits.singleBody)
-        defer { withExtendedLifetime(reservation) {} }
-        // A plus is a space in forms.
-        let text = String(buffer: bytes).replacing("+", with: "%20")
-        return try Query(Substring(text))
+        Problem(.unavailable, "Too many request bodies are in progress. Send the same request again.")
     }
 }

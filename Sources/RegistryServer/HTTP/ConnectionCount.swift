@@ -6,62 +6,48 @@ import Synchronization
 final class ConnectionCount: Sendable {
     private let trusted: [AddressRange]
     private let logger: Logger
-    private let state: Mutex<State>
-
-    private struct State {
-        var table: ConnectionTable<any Channel>
-        var warnedAt: NIODeadline?
-    }
+    private let warnings = MinuteThrottle()
+    private let table: Mutex<ConnectionTable<any Channel>>
 
     /// - Parameter trusted: Addresses without a limit: this machine, and proxies, because they have many callers.
     init(_ limits: ServerConfiguration.Limits, trusted: [AddressRange], logger: Logger) {
         self.trusted = trusted
         self.logger = logger
-        let table = ConnectionTable<any Channel>(most: limits.connections, mostOfNetwork: limits.addressConnections)
-        state = Mutex(State(table: table))
+        table = Mutex(ConnectionTable(most: limits.connections, mostOfNetwork: limits.addressConnections))
     }
 
-    var open: Int { state.withLock { $0.table.count } }
+    var open: Int { table.withLock { $0.count } }
 
     /// Counts a connection while it is open, and closes the connection that it replaces, if any. The connection's
     /// handlers report to the returned slot whether it is idle.
     func admit(_ channel: any Channel) throws -> ConnectionSlot {
         let address = IPAddress(channel.remoteAddress)
+        let network = address.map(CallerNetwork.init(of:))
         let isTrusted = address.map { address in trusted.contains { $0.contains(address) } } ?? true
-        let (admission, isNews) = state.withLock { state in
-            let admission = state.table.admit(channel, from: address.map(CallerNetwork.init(of:)), isTrusted: isTrusted)
-            return (admission, Self.isNews(admission, &state.warnedAt))
-        }
-        if isNews { warn(about: address, admission) }
-        guard case .admitted(let slot, let closing) = admission else { throw TooManyConnections() }
+        let decision = table.withLock { $0.admit(channel, from: network, isTrusted: isTrusted) }
+        warn(about: decision, on: network)
+        guard case .admitted(let slot, let closing) = decision else { throw TooManyConnections() }
         closing?.closeAtOnce()
-        channel.closeFuture.whenComplete { [self] _ in state.withLock { $0.table.remove(slot) } }
+        channel.closeFuture.whenComplete { [self] _ in table.withLock { $0.remove(slot) } }
         let handler = ConnectionSlot(slot, of: self)
         try channel.pipeline.syncOperations.addHandler(handler)
         return handler
     }
 
     func closeAll() {
-        for channel in state.withLock({ $0.table.connections }) { channel.closeAtOnce() }
+        for channel in table.withLock({ $0.connections }) { channel.closeAtOnce() }
     }
 
     func mark(_ slot: ConnectionTable<any Channel>.Slot, isIdle: Bool) {
-        state.withLock { $0.table.mark(slot, isIdle: isIdle) }
+        table.withLock { $0.mark(slot, isIdle: isIdle) }
     }
 
-    /// Limits log messages to one per minute.
-    private static func isNews(_ admission: ConnectionTable<any Channel>.Decision, _ last: inout NIODeadline?) -> Bool {
-        if case .admitted(_, closing: nil) = admission { return false }
-        let now = NIODeadline.now()
-        if let last, now < last + .minutes(1) { return false }
-        last = now
-        return true
-    }
-
-    private func warn(about address: IPAddress?, _ admission: ConnectionTable<any Channel>.Decision) {
-        let network = address.map { CallerNetwork(of: $0).description } ?? "-"
-        switch admission {
-        case .refused: logger.warning("connections are refused: too many are open", metadata: ["network": "\(network)"])
+    private func warn(about decision: ConnectionTable<any Channel>.Decision, on network: CallerNetwork?) {
+        if case .admitted(_, closing: nil) = decision { return }
+        guard warnings.isDue(at: ServiceClock.system.uptime()) else { return }
+        let name = network?.description ?? "-"
+        switch decision {
+        case .refused: logger.warning("connections are refused: too many are open", metadata: ["network": "\(name)"])
         case .admitted: logger.warning("too many connections are open: idle connections are closed")
         }
     }
@@ -99,5 +85,89 @@ extension Channel {
             }
             slot.close(promise: nil)
         }
+    }
+}
+
+/// The open connections by network, as a value without sockets. At the limit, it chooses the connection to close.
+///
+/// A connection is idle while it waits for a request. The network with the most connections gives one up, so that it
+/// does not exclude others.
+struct ConnectionTable<Connection> {
+    /// Identifies a connection. Slots of closed connections have no effect.
+    typealias Slot = Int
+
+    enum Decision {
+        /// The caller must close `closing`, which is no longer counted.
+        case admitted(Slot, closing: Connection?)
+        /// The network is at its limit, or no connection can be closed.
+        case refused
+    }
+
+    private struct Entry {
+        let connection: Connection
+        let network: Name
+        var isIdle = true
+        /// The number of the last change between idle and busy. Orders connections by age of that change.
+        var since: Int
+    }
+
+    /// A network can have trusted and other addresses.
+    private struct Name: Hashable {
+        let network: CallerNetwork?
+        let isTrusted: Bool
+    }
+
+    let most: Int
+    let mostOfNetwork: Int
+    private var entries: [Slot: Entry] = [:]
+    private var counts: [Name: Int] = [:]
+    private var changes = 0
+
+    init(most: Int, mostOfNetwork: Int) { (self.most, self.mostOfNetwork) = (most, mostOfNetwork) }
+
+    var count: Int { entries.count }
+    var connections: [Connection] { entries.values.map(\.connection) }
+
+    /// Counts a new, idle connection. `network` is nil without an address. Trusted networks have no limit, and their
+    /// busy connections are never closed.
+    mutating func admit(_ connection: Connection, from network: CallerNetwork?, isTrusted: Bool) -> Decision {
+        let name = Name(network: network, isTrusted: isTrusted)
+        if !isTrusted, counts[name, default: 0] >= mostOfNetwork { return .refused }
+        var closing: Connection?
+        if count >= most {
+            guard let candidate = evictionCandidate() else { return .refused }
+            closing = entries[candidate]?.connection
+            remove(candidate)
+        }
+        changes += 1
+        entries[changes] = Entry(connection: connection, network: name, since: changes)
+        counts[name, default: 0] += 1
+        return .admitted(changes, closing: closing)
+    }
+
+    mutating func mark(_ slot: Slot, isIdle: Bool) {
+        guard let index = entries.index(forKey: slot), entries.values[index].isIdle != isIdle else { return }
+        changes += 1
+        entries.values[index].isIdle = isIdle
+        entries.values[index].since = changes
+    }
+
+    mutating func remove(_ slot: Slot) {
+        guard let network = entries.removeValue(forKey: slot)?.network else { return }
+        let rest = counts[network, default: 1] - 1
+        counts[network] = rest == 0 ? nil : rest
+    }
+
+    /// Among the networks with the most connections, the longest idle connection, or else the longest busy one. The
+    /// linear search through 10,000 connections is faster than accepting one.
+    private func evictionCandidate() -> Slot? {
+        var best: (slot: Slot, network: Name, rank: (count: Int, idle: Int, age: Int))?
+        for (slot, entry) in entries where entry.isIdle || !entry.network.isTrusted {
+            // Most connections share a network.
+            let count = best?.network == entry.network ? best?.rank.count ?? 0 : counts[entry.network, default: 0]
+            let rank = (count: count, idle: entry.isIdle ? 1 : 0, age: -entry.since)
+            if best.map({ rank > $0.rank }) ?? true { best = (slot, entry.network, rank) }
+        }
+        return best?.slot
     }
 }

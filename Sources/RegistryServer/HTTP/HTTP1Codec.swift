@@ -73,9 +73,7 @@ final class HTTP1Codec: ChannelDuplexHandler {
         (isOver, isFaulty) = (true, true)
         context.fireErrorCaught(fault)
     }
-}
 
-extension HTTP1Codec {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         var bytes: ByteBuffer
         switch unwrapOutboundIn(data) {
@@ -125,7 +123,6 @@ extension HTTP1Codec {
 }
 
 extension HTTPRequest {
-    /// Nil if the method is not a token.
     fileprivate init?(_ head: HTTPRequestHead) {
         // NIO's conversion parses each path as a URL, which is slower than everything else here.
         guard head.uri.utf8.first == UInt8(ascii: "/") else {

@@ -77,9 +77,7 @@ extension ResponseHead {
     }
 
     /// Fields with a new value in most responses. They would evict others from HPACK's table.
-    private static let changingFields: Set<HTTPField.Name> = [
-        .contentLength, .date, RequestID.field, .rateLimit,
-    ]
+    private static let changingFields: Set<HTTPField.Name> = [.contentLength, .date, RequestID.field, .rateLimit]
 }
 
 extension HTTPRequest {

@@ -1,4 +1,5 @@
 import NIOCore
+import RegistryCore
 import Synchronization
 
 /// A request's body as it arrives. Allows one reader at a time.
@@ -8,7 +9,6 @@ final class RequestBody: Sendable {
         var isWhole = false
         var isLost = false
         var reader: CheckedContinuation<Void, Never>?
-        /// The caller waits for `100 Continue`.
         var isExpected = false
     }
 
@@ -72,5 +72,96 @@ final class RequestBody: Sendable {
         }
         if bytes.readableBytes >= Self.capacity { exchange?.readMore() }
         return bytes.readableBytes > 0 ? bytes : nil
+    }
+}
+
+/// The lines of an NDJSON body that is answered while it arrives.
+///
+/// The deadline applies to each line, because such a body can take any time. Allows one reader at a time: the call
+/// until the head is sent, and its response after that.
+final class BodyLines: @unchecked Sendable {
+    private let body: RequestBody
+    private let deadline: TimeAmount
+    private let reservation: BodyReservation?
+    private var splitter = LineSplitter()
+    /// Complete lines that arrived and were not returned yet.
+    private var waiting: ArraySlice<BodyLine> = []
+
+    /// For the part that arrived, its lines with their overhead, and an incomplete line.
+    static let mostBytes = 5 * LineSplitter.maximumLine
+
+    init(_ body: RequestBody, deadline: Duration, holding reservation: BodyReservation? = nil) {
+        self.body = body
+        self.deadline = TimeAmount(deadline)
+        self.reservation = reservation
+    }
+
+    /// Replaces the connection's deadline with this type's.
+    func beginReading() { body.exchange?.endBodyDeadline() }
+
+    /// Up to `most` lines, as soon as one is complete. Nil at the end.
+    ///
+    /// - Throws: `ConnectionLost`, also if no line came in time.
+    func next(upTo most: Int) async throws -> ArraySlice<BodyLine>? {
+        if waiting.isEmpty { waiting = try await readLines() }
+        defer { waiting = waiting.dropFirst(most) }
+        return waiting.isEmpty ? nil : waiting.prefix(most)
+    }
+
+    private func readLines() async throws -> ArraySlice<BodyLine> {
+        let timer = body.exchange.map { exchange in
+            exchange.eventLoop.scheduleTask(in: deadline) { exchange.close() }
+        }
+        defer { timer?.cancel() }
+        while let part = try await body.next() {
+            if Task.isCancelled { throw ConnectionLost() }
+            let lines = splitter.add(part)
+            if !lines.isEmpty { return lines[...] }
+        }
+        return splitter.finish().map { [$0] } ?? []
+    }
+}
+
+enum BodyLine: Sendable, Hashable {
+    /// Without the newline.
+    case text([UInt8])
+    /// Longer than the limit. Its text was dropped.
+    case tooLong
+}
+
+/// Splits a body into lines. Stores at most one incomplete line.
+struct LineSplitter {
+    /// In bytes, without the newline.
+    static let maximumLine = 64 * 1024
+
+    private var rest: [UInt8] = []
+    private var isTooLong = false
+
+    /// - Returns: The lines that this part completes, without blank ones.
+    mutating func add(_ part: ByteBuffer) -> [BodyLine] {
+        var lines: [BodyLine] = []
+        var view = part.readableBytesView
+        while let end = view.firstIndex(of: 0x0A) {
+            storeBytes(view[..<end])
+            if let line = finish() { lines.append(line) }
+            view = view[view.index(after: end)...]
+        }
+        storeBytes(view)
+        return lines
+    }
+
+    mutating func finish() -> BodyLine? {
+        defer { (rest, isTooLong) = ([], false) }
+        if isTooLong { return .tooLong }
+        return rest.allSatisfy(ASCII.isBlank) ? nil : .text(rest)
+    }
+
+    private mutating func storeBytes(_ bytes: ByteBufferView) {
+        guard !isTooLong else { return }
+        if rest.count + bytes.count > Self.maximumLine {
+            (rest, isTooLong) = ([], true)
+        } else {
+            rest += bytes
+        }
     }
 }

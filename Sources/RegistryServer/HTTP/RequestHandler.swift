@@ -7,8 +7,7 @@ import RegistryCore
 /// Reads the requests of a connection or an HTTP/2 stream, starts their calls, and writes the responses. Closes
 /// connections that would stay open forever because of slow bodies, unread bodies or stalled readers.
 ///
-/// ``RequestState`` decides each step. A call runs as a task, on the connection's event loop until it chooses another
-/// executor.
+/// ``RequestState`` decides each step. A call runs as a task, first on the connection's event loop.
 final class RequestHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPRequestPart
     typealias OutboundIn = Never
@@ -113,9 +112,7 @@ final class RequestHandler: ChannelDuplexHandler {
         }
         context.fireChannelWritabilityChanged()
     }
-}
 
-extension RequestHandler {
     private func receive(_ event: RequestState.Event) {
         perform(state.receive(event))
         update()

@@ -63,10 +63,7 @@ struct RequestState {
     /// - Parameters:
     ///   - mostUnread: Bytes of a body that are read and dropped after an early response.
     ///   - isStream: Whether this is an HTTP/2 stream, which ends with its request.
-    init(mostUnread: Int, isStream: Bool) {
-        self.mostUnread = mostUnread
-        self.isStream = isStream
-    }
+    init(mostUnread: Int, isStream: Bool) { (self.mostUnread, self.isStream) = (mostUnread, isStream) }
 
     var closes: Bool { (isLast || isStopping) && !isStream }
 
@@ -87,21 +84,16 @@ struct RequestState {
         switch (input, output) {
         case (_, .draining): false
         case (.over, _): true
-        // A client that waits for its response sends nothing, and changing the kernel's event registration twice takes
-        // time.
+        // A client that waits for its response sends nothing, and changing the kernel's event registration takes time.
         case (.whole, _): !isLast && held.isEmpty
         default: held.isEmpty && !isBodyFull
         }
     }
 
-    func expects(_ number: Int) -> Bool {
-        number == self.number && (output == .awaited || isStreaming)
-    }
+    func expects(_ number: Int) -> Bool { number == self.number && (output == .awaited || isStreaming) }
 
     mutating func takeRequest() -> (head: HTTPRequest, body: ByteBuffer)? { pending.take() }
-}
 
-extension RequestState {
     mutating func receive(_ event: Event) -> Action {
         guard held.isEmpty, !isHeld else {
             held.append(event)
@@ -156,7 +148,6 @@ extension RequestState {
         return .nothing
     }
 
-    /// Starts a request with an incomplete body.
     mutating func readCompleted() -> Action {
         guard case .arriving = input, pending != nil else { return .nothing }
         return .start
@@ -171,9 +162,7 @@ extension RequestState {
         (input, output, pending, isLast) = (isStream ? .dropped(0) : .over, .awaited, nil, true)
         return .refuse(problem)
     }
-}
 
-extension RequestState {
     mutating func beginStream() { output = .streaming }
 
     mutating func responded(isWritable: Bool) -> Action {

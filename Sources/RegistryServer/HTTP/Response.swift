@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import Logging
 import NIOCore
 import RegistryCore
 import Synchronization
@@ -49,11 +50,22 @@ struct Response: Sendable {
     func forEachField(_ body: (HTTPField) -> Void) {
         for field in fields where field.name != .connection { body(field) }
         body(HTTPField(name: RequestID.field, value: requestID))
-        if !fields.contains(.cacheControl) { body(UsualFields.notCached) }
-        for field in UsualFields.inABrowser { body(field) }
-        body(contentPolicy.map { HTTPField(name: .contentSecurityPolicy, value: $0) } ?? UsualFields.nothingLoaded)
+        if !fields.contains(.cacheControl) { body(Self.notCached) }
+        for field in Self.inABrowser { body(field) }
+        body(contentPolicy.map { HTTPField(name: .contentSecurityPolicy, value: $0) } ?? Self.nothingLoaded)
         body(HTTPField(name: .date, value: HTTPDate.now))
     }
+
+    private static let notCached = HTTPField(name: .cacheControl, value: "no-store")
+    /// Against content sniffing, referrers and subresources.
+    private static let inABrowser = [
+        HTTPField(name: .xContentTypeOptions, value: "nosniff"),
+        HTTPField(name: .init("Referrer-Policy")!, value: "no-referrer"),
+    ]
+    private static let nothingLoaded = HTTPField(
+        name: .contentSecurityPolicy,
+        value: "default-src 'none'; frame-ancestors 'none'"
+    )
 }
 
 protocol ResponseStream: Sendable {
@@ -69,20 +81,6 @@ extension JSONWriter {
         }
         newline()
     }
-}
-
-private enum UsualFields {
-    static let notCached = HTTPField(name: .cacheControl, value: "no-store")
-
-    /// Against content sniffing, referrers and subresources.
-    static let inABrowser = [
-        HTTPField(name: .xContentTypeOptions, value: "nosniff"),
-        HTTPField(name: .init("Referrer-Policy")!, value: "no-referrer"),
-    ]
-    static let nothingLoaded = HTTPField(
-        name: .contentSecurityPolicy,
-        value: "default-src 'none'; frame-ancestors 'none'"
-    )
 }
 
 enum ResponsePart: Sendable {
@@ -121,12 +119,118 @@ enum HTTPDate {
         }
     }
 
-    /// - Parameter second: Since 1970.
     static func format(_ second: Int) -> String {
         var (time, parts, text) = (time_t(second), tm(), [CChar](repeating: 0, count: 32))
         gmtime_r(&time, &parts)
         // In English, because the process never sets a locale.
         let count = strftime(&text, text.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
         return String(decoding: text.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}
+
+// The only conversion of errors to responses.
+
+extension Response {
+    /// An RFC 9457 response without internal details.
+    init(_ error: any Error, requestID: String, logger: @autoclosure () -> Logger) {
+        self.init(Problem(error, logger: logger()), requestID: requestID)
+        addFields(of: error)
+    }
+
+    init(_ problem: Problem, requestID: String) {
+        var json = JSONWriter(reservingCapacity: 512)
+        problem.encode(to: &json, requestID: requestID)
+        self.init(
+            status: HTTPResponse.Status(code: problem.code.status),
+            fields: problem.fields,
+            body: .bytes(json.bytes),
+            requestID: requestID
+        )
+    }
+
+    /// Adds fields that the problem itself does not have.
+    mutating func addFields(of error: any Error) {
+        if let error = error as? MethodNotAllowed {
+            fields[.allow] = error.allowed.map(\.rawValue).joined(separator: ", ")
+        }
+        if let error = error as? RateLimited { fields.add(error.quota) }
+        if error is BodyBudgetIsSpent { fields[.connection] = "close" }
+    }
+}
+
+extension Problem {
+    /// Logs unexpected errors and converts them to `internal-error`.
+    init(_ error: any Error, logger: @autoclosure () -> Logger) {
+        switch error {
+        case let problem as Problem: self = problem
+        case let error as JSONSyntaxError: self.init(.malformedJSON, "The body is not JSON. \(error)")
+        case let error as RateLimited: self = error.problem
+        case let error as BodyBudgetIsSpent: self = error.problem
+        case is MethodNotAllowed: self.init(.methodNotAllowed, "This path exists, but not with this method.")
+        case is CancellationError:
+            self.init(.unavailable, "The service is stopping. Send the same request again.")
+        default:
+            logger().error("A request failed: \(error)")
+            self.init(.internalError, "The service failed. Its log has the cause under this requestId.")
+        }
+    }
+
+    fileprivate var fields: HTTPFields {
+        var fields: HTTPFields = [.contentType: MediaType.problem]
+        switch code {
+        case .unauthenticated: fields[.wwwAuthenticate] = "Bearer"
+        case .unavailable, .tooManyRequests: fields[.retryAfter] = String(retryAfterSeconds)
+        // The rest of the body still arrives, so the caller must not reuse the connection.
+        case .bodyTooLarge, .malformedRequest, .headersTooLarge, .requestTimeout: fields[.connection] = "close"
+        default: break
+        }
+        return fields
+    }
+
+    private var retryAfterSeconds: Int { max(1, Int(((retryAfter ?? .seconds(1)) / .seconds(1)).rounded(.up))) }
+}
+
+extension HTTPFields {
+    mutating func add(_ quota: RateLimiter.QuotaState) {
+        self[.rateLimitPolicy] = quota.rule.field
+        self[.rateLimit] = quota.field
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let rateLimitPolicy = HTTPField.Name("RateLimit-Policy")!
+    static let rateLimit = HTTPField.Name("RateLimit")!
+    /// Replaced by `:authority` and `HTTPRequest.authority`.
+    fileprivate static let hostField = HTTPField.Name("host")!
+}
+
+/// Faults of framing. They are found before all others.
+extension Problem {
+    private static func malformed(_ detail: String) -> Problem { Problem(.malformedRequest, detail) }
+
+    static let noHost = malformed("The request has no Host field. Send the name of the service.")
+    static let badHost = malformed(
+        "The request's Host must be one field with a name or an address, and optionally a port."
+    )
+    static let badField = malformed("The request has a field, a method or a path that HTTP does not allow.")
+    static let malformedRequest = malformed("The request is not valid HTTP/1.1.")
+    static let headersTooLarge = Problem(
+        .headersTooLarge,
+        "The request has too many header fields, or a header field or its path is too long."
+    )
+    static let requestTimeout = Problem(
+        .requestTimeout,
+        "The request was not complete in time. Send the same request again."
+    )
+}
+
+extension HTTPRequest {
+    /// Faults of HTTP/2 requests that NIO accepts.
+    func streamFault(mostFields: Int) -> Problem? {
+        if headerFields.count > mostFields { return .headersTooLarge }
+        let hosts = headerFields[values: .hostField]
+        guard let host = authority ?? hosts.first else { return .noHost }
+        let isOne = hosts.count <= 1 && (hosts.isEmpty || hosts[0] == host)
+        return isOne && HostField.isValid(host) ? nil : .badHost
     }
 }

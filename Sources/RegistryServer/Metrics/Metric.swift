@@ -1,7 +1,6 @@
 /// All metrics by Prometheus name.
 ///
-/// Labels have few values, all from this program: route templates, states, codes. Never a token, an alias, an id, a key
-/// or an app.
+/// Labels have few values, all from this program: route templates, states, codes. Never an id, a token or an app.
 enum Metric: String, Sendable, CaseIterable {
     case build = "pushreg_build_info"
     case requests = "pushreg_http_requests_total"

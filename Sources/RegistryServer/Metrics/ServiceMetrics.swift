@@ -5,22 +5,25 @@ import RegistryStore
 final class ServiceMetrics: Sendable {
     let recorded = RecordedMetrics()
     let registrations: RegistrationMetrics
-    let refusals: RefusalMetrics
     let unmatched: RouteMetrics
     let followers = FollowerCount()
     let version: String
 
     private let registry: Registry
-    private let issuers: IssuerJournal
+    private let issuerKeys: IssuerKeys
     private let totals: TimedCache<Totals>
     private let build: MetricsText.Labels
 
-    init(registry: Registry, configuration: ServerConfiguration, clock: ServiceClock = .system) {
+    init(_ registry: Registry, _ configuration: ServerConfiguration, _ issuerKeys: IssuerKeys, _ clock: ServiceClock) {
         self.registry = registry
+        self.issuerKeys = issuerKeys
         version = configuration.version
-        issuers = configuration.issuers
         registrations = RegistrationMetrics(recorded)
-        refusals = RefusalMetrics(recorded)
+        // Prometheus needs these counters before they count.
+        for metric in [Metric.refusedBodies, .refusedHeavyCalls, .limitedCredentials, .sweeps, .sweepFailures] {
+            _ = recorded.counter(metric)
+        }
+        for task in SweepTask.allCases { _ = recorded.counter(.sweptRows, [("task", task.rawValue)]) }
         unmatched = RouteMetrics(method: "any", template: "none", recorded)
         totals = TimedCache(lifetime: configuration.limits.totalsLifetime, clock: clock) {
             try await registry.totals()
@@ -58,7 +61,7 @@ final class ServiceMetrics: Sendable {
         case .connectFailures: text.add(metric, Double(connections.failures))
         case .retries: text.add(metric, Double(connections.retries))
         case .followers: text.add(metric, Double(followers.value))
-        case .issuersWithoutKeys: text.add(metric, Double(issuers.count))
+        case .issuersWithoutKeys: text.add(metric, Double(issuerKeys.failures))
         case .postgresUp: text.add(metric, totals == nil ? 0 : 1)
         case .activities, .tokens: text.add(metric, totals?.series(of: metric) ?? [])
         case .countsAge: text.add(metric, totals.map { $0.age / .seconds(1) })

@@ -5,8 +5,7 @@ import RegistryCore
 struct MediaType: Sendable, Hashable {
     /// Lower-case.
     let name: String
-    /// Lower-case names, unquoted values.
-    let parameters: [UTF8Text: String]
+    let charset: String?
 
     static let json = "application/json"
     static let problem = "application/problem+json"
@@ -18,12 +17,9 @@ struct MediaType: Sendable, Hashable {
             Self.trimmed(Substring($0))
         }
         name = (fields.first ?? "").lowercased()
-        let pairs = fields.dropFirst().map { field in
-            let halves = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let value = halves.count > 1 ? Self.unquoted(Self.trimmed(halves[1])) : ""
-            return (UTF8Text(Self.trimmed(halves[0]).lowercased()), value)
-        }
-        parameters = Dictionary(pairs) { first, _ in first }
+        let pairs = fields.dropFirst().map { $0.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false) }
+        let pair = pairs.first { Self.trimmed($0[0]).lowercased() == "charset" }
+        charset = pair.map { $0.count > 1 ? Self.unquoted(Self.trimmed($0[1])) : "" }
     }
 
     var isJSON: Bool { name == Self.json && isUTF8 }
@@ -32,7 +28,7 @@ struct MediaType: Sendable, Hashable {
     var isLines: Bool { [Self.lines, "application/ndjson", "application/jsonl"].contains(name) && isUTF8 }
 
     /// Many libraries send `utf8`, which is not a registered name.
-    private var isUTF8: Bool { ["utf-8", "utf8"].contains((parameters["charset"] ?? "utf-8").lowercased()) }
+    private var isUTF8: Bool { ["utf-8", "utf8"].contains((charset ?? "utf-8").lowercased()) }
 
     static func trimmed(_ text: Substring) -> Substring {
         let isBlank: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
@@ -54,33 +50,21 @@ enum AcceptField {
     /// In bytes. Longer fields are ignored because of their cost.
     static let longest = 1024
 
-    private struct Weight {
-        var quality = 0.0
-        /// 3 for the type's name, 2 for `application/*`, 1 for `*/*`.
-        var closeness = 0
-
-        mutating func weigh(_ range: String, _ type: String, _ quality: Double) {
-            let closeness = range == type ? 3 : range == "application/*" ? 2 : range == "*/*" ? 1 : 0
-            guard closeness > 0, closeness >= self.closeness else { return }
-            self.quality = closeness > self.closeness ? quality : max(quality, self.quality)
-            self.closeness = closeness
-        }
-    }
-
     static func prefersLines(_ fields: HTTPFields) -> Bool {
         // Most fields are one of these.
         let values = fields[values: .accept]
         guard values.contains(where: { $0 != "*/*" && $0 != MediaType.json }),
             values.reduce(0, { $0 + $1.utf8.count }) <= longest
         else { return false }
-        var (json, lines) = (Weight(), Weight())
-        for range in values.flatMap({ split(Substring($0), at: ",") }) {
+        let ranges = values.flatMap { split(Substring($0), at: ",") }.map { range in
             let parts = split(range, at: ";")
-            let quality = quality(parts.dropFirst())
-            json.weigh(parts[0].lowercased(), MediaType.json, quality)
-            lines.weigh(parts[0].lowercased(), MediaType.lines, quality)
+            return (name: parts[0].lowercased(), quality: quality(parts.dropFirst()))
         }
-        return lines.quality > json.quality
+        func preference(for type: String) -> Double {
+            let matching = [type, "application/*", "*/*"].lazy.map { name in ranges.filter { $0.name == name } }
+            return matching.first { !$0.isEmpty }?.map(\.quality).max() ?? 0
+        }
+        return preference(for: MediaType.lines) > preference(for: MediaType.json)
     }
 
     /// The `q` parameter. 1 if absent or invalid.

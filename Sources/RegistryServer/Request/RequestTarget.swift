@@ -20,44 +20,28 @@ struct RequestTarget: Sendable, Hashable {
         }
         // NIO replaces invalid UTF-8. No path contains its replacement either.
         var text = raw
-        guard let path = text.withUTF8(Path.init) else {
+        guard let (parts, length) = text.withUTF8(Self.split) else {
             throw Problem(.malformedPath, "The path must begin with '/' and percent-encode all except visible ASCII.")
         }
-        parts =
-            path.hasEscapes ? try path.parts.map { (part) throws(Problem) in try Self.decode(part[...]) } : path.parts
-        query = try Query(Substring(raw.utf8.dropFirst(path.length + 1)))
+        let hasEscapes = raw.utf8.contains(UInt8(ascii: "%"))
+        self.parts = hasEscapes ? try parts.map { (part) throws(Problem) in try Self.decode(part[...]) } : parts
+        query = try Query(Substring(raw.utf8.dropFirst(length + 1)))
     }
 
-    /// The undecoded parts of a path. One pass over bytes, because every request pays for it, authenticated or not.
-    private struct Path {
-        private(set) var parts: [String] = []
-        private(set) var hasEscapes = false
-        private(set) var length: Int
-
-        /// Nil unless it begins with `/` and has only visible ASCII characters.
-        init?(_ bytes: UnsafeBufferPointer<UInt8>) {
-            guard bytes.first == UInt8(ascii: "/") else { return nil }
-            parts.reserveCapacity(8)
-            length = bytes.count
-            let (slash, question, percent) = (UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "%"))
-            var (start, index, isInPath) = (1, 1, true)
-            while index < bytes.count {
-                let byte = bytes[index]
-                guard byte > 0x20, byte < 0x7F else { return nil }
-                if isInPath {
-                    if byte == slash, parts.count < RequestTarget.mostParts {
-                        parts.append(String(decoding: bytes[start..<index], as: UTF8.self))
-                        start = index + 1
-                    } else if byte == percent {
-                        hasEscapes = true
-                    } else if byte == question {
-                        (length, isInPath) = (index, false)
-                    }
-                }
-                index += 1
-            }
-            parts.append(String(decoding: bytes[start..<length], as: UTF8.self))
+    /// The undecoded parts of a path, and its length. Nil unless it begins with `/` and has only visible ASCII
+    /// characters. Works on bytes, because every request pays for it, authenticated or not.
+    private static func split(_ bytes: UnsafeBufferPointer<UInt8>) -> (parts: [String], length: Int)? {
+        guard bytes.first == UInt8(ascii: "/"), bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
+        var rest = bytes.dropFirst().prefix { $0 != UInt8(ascii: "?") }
+        let length = rest.endIndex
+        var parts: [String] = []
+        parts.reserveCapacity(8)
+        while parts.count < mostParts, let end = rest.firstIndex(of: UInt8(ascii: "/")) {
+            parts.append(String(decoding: rest[..<end], as: UTF8.self))
+            rest = rest[(end + 1)...]
         }
+        parts.append(String(decoding: rest, as: UTF8.self))
+        return (parts, length)
     }
 
     static func decode(_ text: Substring) throws(Problem) -> String {

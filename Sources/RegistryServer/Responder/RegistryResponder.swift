@@ -1,5 +1,6 @@
 import HTTPTypes
 import Logging
+import NIOCore
 import RegistryCore
 import RegistryStore
 import Synchronization
@@ -15,7 +16,7 @@ struct RegistryResponder: Sendable {
     let addresses: ClientAddress
     let bodies: BodyReader
     let console: Console
-    let routes: RouteTable
+    private(set) var routes: RouteTable
     let logger: Logger
     private let failedCredentialDelay: Duration
 
@@ -27,26 +28,24 @@ struct RegistryResponder: Sendable {
         configuration: ServerConfiguration,
         clock: ServiceClock = .system,
         logger: Logger,
-        metrics: ServiceMetrics? = nil,
-        sweeps: SweepJournal = SweepJournal(),
         routes: [Route] = Route.all + Route.console + Route.docs
     ) {
-        let metrics = metrics ?? ServiceMetrics(registry: registry, configuration: configuration, clock: clock)
-        parts = ServiceParts(
-            registry: registry,
-            configuration: configuration,
-            clock: clock,
-            logger: logger,
-            metrics: metrics
-        )
-        self.routes = RouteTable(routes.map { $0.measured(by: metrics) })
+        parts = ServiceParts(registry: registry, configuration: configuration, clock: clock, logger: logger)
+        self.routes = RouteTable(routes.map { [parts] in $0.measured(by: parts.metrics) })
         rateLimits = RateLimits(configuration, clock: clock)
         heavyCalls = HeavyCalls(configuration.heavyCalls)
         failedCredentialDelay = configuration.limits.failedCredentialDelay
         addresses = ClientAddress(trustedProxies: configuration.trustedProxies)
         bodies = BodyReader(configuration.limits)
         self.logger = logger
-        console = Console(configuration: configuration, sweeps: sweeps, clock: clock, logger: logger)
+        console = Console(configuration: configuration, clock: clock, logger: logger)
+    }
+
+    /// The same service, with other routes for another port.
+    func serving(_ routes: [Route]) -> RegistryResponder {
+        var responder = self
+        responder.routes = RouteTable(routes.map { $0.measured(by: metrics) })
+        return responder
     }
 
     /// Nil if the connection was lost and no response is possible.
@@ -73,19 +72,18 @@ struct RegistryResponder: Sendable {
 
     private func perform(_ located: RoutedRequest) async throws -> Response {
         if case .page(let page) = located.route.action { return try await servePage(page, located) }
-        if let admission = try knownAdmission(to: located) { return try await perform(admission) }
+        if let call = try knownCall(to: located) { return try await perform(call) }
         let start = ContinuousClock.now
-        let principal = try await findPrincipal(of: located)
-        let admission = try await admission(of: principal, to: located)
-        return try await registry.spending(ContinuousClock.now - start) { try await perform(admission) }
+        let call = try await call(of: try await findPrincipal(of: located), to: located)
+        return try await registry.spending(ContinuousClock.now - start) { try await perform(call) }
     }
 
-    private func perform(_ admission: Admission) async throws -> Response {
-        var count = try count(admission)
+    private func perform(_ call: Call) async throws -> Response {
+        var count = try count(call)
         do {
-            let call = try await receive(admission)
-            try beginHeavyCall(admission, &count)
-            return count.finish(try await execute(call, admission))
+            if call.route.body != .none { call.receive(try await bodies.read(call.located)) }
+            try beginHeavyCall(call, &count)
+            return count.finish(try await execute(call))
         } catch {
             count.giveBack()
             throw error
@@ -116,26 +114,18 @@ struct RegistryResponder: Sendable {
         return length <= bodies.limits.singleBody
     }
 
-    private func receive(_ admission: Admission) async throws -> Call {
-        guard admission.route.body != .none else { return Call(admission, parts) }
-        return Call(admission, parts, body: try await bodies.read(admission.located))
-    }
-
-    private func execute(_ call: Call, _ admission: Admission) async throws -> Response {
-        switch (admission.route.action, admission.app) {
-        case (.plain(let action), _): return try await action(call)
-        case (.app(let action), let app?): return try await action(call, app)
-        case (.scoped(let action), _):
-            if let scope = admission.scope { return try await action(ScopedCall(call: call, scope: scope)) }
-        case (.app, nil), (.page, _): break
+    private func execute(_ call: Call) async throws -> Response {
+        switch call.route.action {
+        case .plain(let action): try await action(call)
+        case .scoped(let action): try await action(ScopedCall(call: call, scope: call.scope))
+        case .page: throw Problem.unknownApp
         }
-        throw Problem.unknownApp
     }
 
     /// Admission from the caches alone. Nil if it needs Postgres.
     ///
     /// Public calls ignore credentials, even invalid ones, because `/livez` must not wait for Postgres.
-    private func knownAdmission(to located: RoutedRequest) throws(Problem) -> Admission? {
+    private func knownCall(to located: RoutedRequest) throws(Problem) -> Call? {
         guard located.route.access != .everyone else { return try admit(.anonymous, to: located) }
         let principal = located.request.connection.lastKey.withLock { last in
             parts.authenticator.knownPrincipal(for: located.fields, of: located.bundleID, after: &last)
@@ -154,6 +144,52 @@ struct RegistryResponder: Sendable {
             await parts.clock.sleep(until: start + failedCredentialDelay)
             throw problem
         }
+    }
+
+    /// Counts and logs a request, and makes the response of a failed one.
+    ///
+    /// - Parameter located: Nil if the request has no route.
+    func response(
+        _ result: Result<Response, any Error>,
+        to request: Request,
+        _ located: RoutedRequest?
+    ) -> Response {
+        let duration = NIODeadline.now() - request.start
+        let requestID = RequestID.choose(request.fields[RequestID.field])
+        var response: Response
+        switch result {
+        case .success(let made): response = made
+        case .failure(let error):
+            metrics.recorded.countRefusal(error)
+            let isPage = located?.route.isPage ?? request.head.path.map(ConsoleLink.isOfConsole) ?? false
+            response =
+                isPage
+                ? .page(of: error, requestID: requestID, logger: logger(of: request, requestID))
+                : Response(error, requestID: requestID, logger: logger(of: request, requestID))
+        }
+        response.requestID = requestID
+        (located?.route.metrics ?? metrics.unmatched).count(response.status, after: duration)
+        // Skips the metadata below debug level, because it costs as much as the rest of the request here.
+        guard logger.logLevel <= .debug else { return response }
+        // The template and not the path, which can contain an installation id.
+        let metadata: Logger.Metadata = [
+            "method": "\(request.method.rawValue.prefix(16))",
+            "route": "\(located?.route.template ?? "-")",
+            "status": "\(response.status.code)",
+            "milliseconds": "\(Double(duration.nanoseconds) / 1e6)",
+        ]
+        logger(of: request, requestID).debug("request", metadata: metadata)
+        return response
+    }
+
+    private func logger(of request: Request, _ requestID: String) -> Logger {
+        var logger = logger
+        logger[metadataKey: "request-id"] = "\(requestID)"
+        if let trace = TraceParent(request.fields[TraceParent.field]) {
+            logger[metadataKey: "trace-id"] = "\(trace.traceID)"
+            logger[metadataKey: "parent-id"] = "\(trace.parentID)"
+        }
+        return logger
     }
 }
 
@@ -174,4 +210,51 @@ final class RoutedRequest: Sendable {
     var route: Route { match.route }
     var bundleID: String? { match.parameters["bundleId"] }
     var isHeavy: Bool { route.isHeavy(asLines: wantsLines) }
+}
+
+extension RegistryResponder {
+    /// Decides whether a caller may make a request, without waiting. Nil if its app is needed and not cached.
+    ///
+    /// Rejects an app outside of the credentials before looking it up, so the time does not reveal whether it exists.
+    func admit(_ principal: Principal, to located: RoutedRequest, about app: App? = nil) throws(Problem) -> Call? {
+        let (parameters, access) = (located.match.parameters, located.route.access)
+        try access.checkCredentials(of: principal)
+        var (app, environment) = (app, APNSEnvironment?.none)
+        if let name = parameters["bundleId"] {
+            if let own = principal.app, own.rawValue != name { throw Problem.unknownApp }
+            if located.route.needsApp {
+                if let name = parameters["environment"] {
+                    environment = APNSEnvironment(rawValue: name)
+                    guard environment != nil else { throw Problem.unknownApp }
+                }
+                guard let bundleID = try? BundleID(name) else { throw Problem.unknownApp }
+                app = app ?? parts.apps.known(bundleID)
+                guard app != nil else { return nil }
+            }
+        }
+        try access.check(principal)
+        return Call(located, principal, app, environment, parts)
+    }
+
+    /// Like ``admit``, but looks up an app that is not cached.
+    func call(of principal: Principal, to located: RoutedRequest) async throws -> Call {
+        if let call = try admit(principal, to: located) { return call }
+        guard let app = try await parts.apps.app(BundleID(located.bundleID ?? "")),
+            let call = try admit(principal, to: located, about: app)
+        else { throw Problem.unknownApp }
+        return call
+    }
+
+    /// Probes are exempt. Sign-ins to the console count by network.
+    func count(_ call: Call) throws(RateLimited) -> RequestCount {
+        guard call.isCounted else { return RequestCount() }
+        return try rateLimits.count(call.principal, call.caller)
+    }
+
+    /// Call it after the body arrived, so that slow senders occupy no slot.
+    func beginHeavyCall(_ call: Call, _ count: inout RequestCount) throws(RateLimited) {
+        guard call.isCounted, call.located.isHeavy else { return }
+        let place = "\(call.parameter("bundleId"))/\(call.parameter("environment"))"
+        count.heavyCall = try heavyCalls.countCall(call.principal, call.caller, in: place)
+    }
 }

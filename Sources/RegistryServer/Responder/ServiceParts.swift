@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import RegistryStore
 
@@ -6,6 +7,7 @@ final class ServiceParts: Sendable {
     let registry: Registry
     let apps: AppDirectory
     let keys: KeyDirectory
+    let issuerKeys: IssuerKeys
     let authenticator: Authenticator
     let readiness: TimedCache<Readiness>
     let feedback: FeedbackRecorder
@@ -19,27 +21,19 @@ final class ServiceParts: Sendable {
     /// Failures are cached, too.
     static let readinessLifetime = Duration.milliseconds(100)
 
-    init(
-        registry: Registry,
-        configuration: ServerConfiguration,
-        clock: ServiceClock,
-        logger: Logger,
-        metrics: ServiceMetrics
-    ) {
+    init(registry: Registry, configuration: ServerConfiguration, clock: ServiceClock, logger: Logger) {
         self.registry = registry
         self.clock = clock
-        self.metrics = metrics
         allowsInternalKeySets = configuration.allowsInternalJWKS
         shutdownNotice = configuration.shutdownNotice
         apps = AppDirectory(registry: registry, clock: clock)
         keys = KeyDirectory(registry: registry, clock: clock)
         readiness = TimedCache(lifetime: Self.readinessLifetime, clock: clock) { try await registry.checkReadiness() }
+        let fetcher = KeySetFetcher(allowsInternal: configuration.allowsInternalJWKS)
+        issuerKeys = IssuerKeys(clock: clock, logger: logger) { url in try await fetcher.fetch(url) }
+        metrics = ServiceMetrics(registry, configuration, issuerKeys, clock)
         feedback = FeedbackRecorder(clock: clock, logger: logger, metrics: metrics.recorded)
         changeFeed = ChangeFeed(registry: registry, shutdownNotice: shutdownNotice, logger: logger)
-        let fetcher = KeySetFetcher(allowsInternal: configuration.allowsInternalJWKS)
-        let issuerKeys = IssuerKeys(clock: clock, logger: logger, journal: configuration.issuers) { url in
-            try await fetcher.fetch(url)
-        }
         authenticator = Authenticator(
             insecureNoAuth: configuration.insecureNoAuth,
             apps: apps,
@@ -50,4 +44,24 @@ final class ServiceParts: Sendable {
             }
         )
     }
+}
+
+/// Clocks and waits of access decisions. Tests replace them.
+struct ServiceClock: Sendable {
+    /// For the times in credentials.
+    let date: @Sendable () -> Date
+    /// A monotonic time for lifetimes.
+    let uptime: @Sendable () -> Duration
+    /// Returns early if the task is cancelled.
+    var sleep: @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0, clock: .continuous) }
+
+    func sleep(until time: Duration) async {
+        let rest = time - uptime()
+        if rest > .zero { await sleep(rest) }
+    }
+
+    static let system: ServiceClock = {
+        let start = ContinuousClock.now
+        return ServiceClock(date: { Date() }, uptime: { ContinuousClock.now - start })
+    }()
 }

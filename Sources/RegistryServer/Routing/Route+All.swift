@@ -3,9 +3,7 @@ import RegistryCore
 
 extension Route {
     /// The complete API. `…` is `/v1/apps/{bundleId}/{environment}`.
-    static var all: [Route] {
-        activities + installations + installationTokens + aliases + plans + audit + others
-    }
+    static var all: [Route] { activities + installations + installationTokens + aliases + audit + others }
 
     private static var activities: [Route] {
         [
@@ -67,11 +65,6 @@ extension Route {
             .scoped(.post, "…/activities/{activityId}/release", for: .adminCalls) { try await $0.releaseActivity() },
             .scoped(.post, "…/release", for: .adminCalls) { try await $0.releaseAll() }.heavy,
             .scoped(.post, "…/erasures", for: .adminCalls, body: .single) { try await $0.erase() }.heavy,
-        ]
-    }
-
-    private static var plans: [Route] {
-        [
             .scoped(.post, "…/plan", for: .senderCalls, body: .single) { try await $0.plan() }.heavy,
             .scoped(.delete, "…/plan/leases/{leaseId}", for: .senderCalls) { try await $0.releaseLease() },
         ]
@@ -95,13 +88,64 @@ extension Route {
             .plain(.put, "/v1/apps/{bundleId}", for: .adminCalls, body: .single) { try await $0.putApp() },
             .plain(.get, "/v1/apps/{bundleId}", for: .auditReads) { try await $0.readApp() },
             .plain(.delete, "/v1/apps/{bundleId}", for: .rootCalls) { try await $0.deleteApp() }.heavy,
-            .app(.post, "/v1/apps/{bundleId}/keys", for: .adminCalls, body: .single) { try await $0.createKey(of: $1) },
-            .app(.get, "/v1/apps/{bundleId}/keys", for: .adminCalls) { try await $0.listKeys(of: $1) },
-            .app(.delete, "/v1/apps/{bundleId}/keys/{keyId}", for: .adminCalls) { try await $0.revokeKey(of: $1) },
+            .plain(.post, "/v1/apps/{bundleId}/keys", for: .adminCalls, body: .single) { try await $0.createKey() },
+            .plain(.get, "/v1/apps/{bundleId}/keys", for: .adminCalls) { try await $0.listKeys() },
+            .plain(.delete, "/v1/apps/{bundleId}/keys/{keyId}", for: .adminCalls) { try await $0.revokeKey() },
             .plain(.get, "/livez", for: .everyone) { $0.liveness },
             .plain(.get, "/readyz", for: .everyone) { try await $0.readiness() },
             .plain(.get, "/metrics", for: .auditReads) { await $0.metrics.response() },
             .plain(.get, "/openapi.json", for: .everyone) { _ in .openAPI },
+        ]
+    }
+}
+
+/// The routes of the admin port, which need no credentials: an operator who opens this port restricts access to it.
+extension Route {
+    static var admin: [Route] {
+        [
+            .plain(.get, "/livez", for: .everyone) { $0.liveness },
+            .plain(.get, "/readyz", for: .everyone) { try await $0.readiness(isOpen: true) },
+            .plain(.get, "/metrics", for: .everyone) { await $0.metrics.response() },
+        ]
+    }
+}
+
+extension Route {
+    /// For browsers, and not in `openapi.json`.
+    static var console: [Route] { entrance + pages }
+
+    private static var entrance: [Route] {
+        [
+            .page(.get, ConsoleLink.home, for: .auditReads) { try await $0.showApps() },
+            .page(.get, ConsoleLink.signIn, for: .everyone) { $0.showSignIn() },
+            .page(.post, ConsoleLink.signIn, for: .everyone, body: .form) { try await $0.signIn() },
+            .page(.post, ConsoleLink.provider, for: .everyone, body: .form) { try await $0.beginSignIn() },
+            .page(.get, ConsoleLink.callback, for: .everyone) { try await $0.finishSignIn() },
+            .page(.post, ConsoleLink.signOut, for: .everyone, body: .form) { try $0.signOut() },
+            .page(.get, "/console/assets/{version}/{name}", for: .everyone) { try $0.showAsset() },
+        ]
+    }
+
+    private static let scope = "/console/{bundleId}/{environment}"
+
+    private static var pages: [Route] {
+        [
+            .page(.get, scope, for: .auditReads) { try await $0.showOverview() }.heavy,
+            .page(.get, scope + "/search", for: .auditReads) { try await $0.showSearch() }.heavy,
+            .page(.get, scope + "/activities/{activityId}", for: .auditReads) { try await $0.showActivity() }.heavy,
+            .page(.get, scope + "/aliases/{kind}/{value}", for: .auditReads) { try await $0.showAlias() }.heavy,
+            .page(.get, scope + "/system", for: .auditReads) { try await $0.showSystem() },
+            .page(.get, scope + "/stale", for: .auditReads) { try await $0.showStale() }.heavy,
+            .page(.get, scope + "/stale/purge", for: .auditReads) { try await $0.showPurge() }.heavy,
+            .page(.get, scope + "/installations", for: .auditReads) { try await $0.showInstallations() }.heavy,
+            .page(.get, scope + "/installations/{hash}", for: .auditReads) { try await $0.showInstallation() }.heavy,
+            .page(.get, scope + "/channels", for: .auditReads) { try await $0.showChannels() },
+            .page(.get, scope + "/keys", for: .auditReads) { try await $0.showKeys() },
+            .page(.post, scope + "/stale/purge", for: .adminCalls, body: .form) { try await $0.purge() }.heavy,
+            .page(.post, scope + "/activities/{activityId}/release", for: .adminCalls, body: .form) {
+                try await $0.releaseActivity()
+            },
+            .page(.post, scope + "/keys/{keyId}/revoke", for: .adminCalls, body: .form) { try await $0.revokeKey() },
         ]
     }
 }

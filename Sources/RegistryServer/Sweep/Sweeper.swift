@@ -13,33 +13,13 @@ struct Sweeper: Service {
     let registry: Registry
     let interval: Duration
     let logger: Logger
-    private let journal: SweepJournal
-    private let finished: RecordedMetrics.Counter
-    private let failed: RecordedMetrics.Counter
-    private let rows: [SweepTask: RecordedMetrics.Counter]
+    let metrics: RecordedMetrics
+    var journal = SweepJournal()
 
     /// Rows per transaction, kept low so other writers do not wait.
     private static let pageSize = 500
-    /// The pause after a page, as a multiple of the page's duration. Gives callers priority, because pages take longer
-    /// under load.
+    /// The pause after a page, as a multiple of the page's duration, which grows under load.
     private static let rest = 2.0
-
-    init(
-        registry: Registry,
-        interval: Duration,
-        logger: Logger,
-        metrics: RecordedMetrics,
-        journal: SweepJournal = SweepJournal()
-    ) {
-        self.registry = registry
-        self.interval = interval
-        self.logger = logger
-        self.journal = journal
-        finished = metrics.counter(.sweeps)
-        failed = metrics.counter(.sweepFailures)
-        let counters = SweepTask.allCases.map { ($0, metrics.counter(.sweptRows, [("task", $0.rawValue)])) }
-        rows = Dictionary(uniqueKeysWithValues: counters)
-    }
 
     func run() async {
         await cancelWhenGracefulShutdown {
@@ -52,8 +32,7 @@ struct Sweeper: Service {
         }
     }
 
-    /// Failures in a row before a sweep is aborted. Postgres itself is then failing, and each attempt can take as long
-    /// as a request.
+    /// Failures in a row before a sweep is aborted, because each attempt can take as long as a request.
     private static let mostFailures = 5
 
     /// Does all due work. A failure in one app is logged and left for the next sweep. The order of apps is random, so
@@ -103,7 +82,7 @@ struct Sweeper: Service {
     }
 
     private func recordSweep(isComplete: Bool, since start: ContinuousClock.Instant) {
-        (isComplete ? finished : failed).increment()
+        metrics.counter(isComplete ? .sweeps : .sweepFailures).increment()
         journal.recordSweep(.init(endedAt: Date(), duration: ContinuousClock.now - start, isComplete: isComplete))
     }
 
@@ -119,7 +98,7 @@ struct Sweeper: Service {
             while true {
                 let start = ContinuousClock.now
                 let count = try await registry.sweep(task, limit: Self.pageSize, in: scope)
-                rows[task]?.increment(by: count)
+                metrics.counter(.sweptRows, [("task", task.rawValue)]).increment(by: count)
                 total += count
                 guard count == Self.pageSize else { break }
                 try await Task.sleep(for: (ContinuousClock.now - start) * Self.rest)
@@ -137,7 +116,6 @@ final class SweepJournal: Sendable {
     struct Entry: Sendable, Hashable {
         let endedAt: Date
         let duration: Duration
-        /// False for an aborted sweep.
         let isComplete: Bool
     }
 

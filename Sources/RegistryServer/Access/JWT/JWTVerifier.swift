@@ -6,14 +6,9 @@ import Synchronization
 
 /// Verifies JWTs by the settings of the path's app, because a token names no app.
 struct JWTVerifier: Sendable {
-    private let keys: IssuerKeys
-    private let clock: ServiceClock
+    let keys: IssuerKeys
+    let clock: ServiceClock
     private let verified = VerifiedTokens()
-
-    init(keys: IssuerKeys, clock: ServiceClock) {
-        self.keys = keys
-        self.clock = clock
-    }
 
     func knownUser(of name: VerifiedTokens.Name, _ app: App) -> Principal? {
         guard let proof = verified.proof(of: name), proof.appUpdatedAt == app.updatedAt,
@@ -25,8 +20,6 @@ struct JWTVerifier: Sendable {
 
     /// Whether a token was valid at its last check, of any age.
     func wasValid(_ name: VerifiedTokens.Name) -> Bool { verified.proof(of: name) != nil }
-
-    func forgetIssuer(of app: BundleID) { keys.journal.recordFailure(nil, of: app) }
 
     /// Caches the user under `name`, or forgets the token if it is invalid.
     ///
@@ -67,20 +60,15 @@ struct JWTVerifier: Sendable {
     }
 
     private func noKeys(of app: BundleID) -> Problem {
-        let cause = keys.journal.failure(of: app).map { ": its jwksUrl \($0)" } ?? " now"
-        var problem = Problem(
-            .unavailable,
-            "The keys of the app's issuer cannot be fetched\(cause). Send the request again."
-        )
-        problem.retryAfter = .seconds(10)
-        return problem
+        let cause = keys.failure(of: app).map { ": its jwksUrl \($0)" } ?? " now"
+        let detail = "The keys of the app's issuer cannot be fetched\(cause). Send the request again."
+        return Problem(.unavailable, detail, retryAfter: .seconds(10))
     }
 }
 
 /// A cache of verified JWTs by digest, which saves the signature check.
 ///
-/// A proof holds until the token expires, the issuer's keys are fetched again, or the app changes. Even an old proof
-/// indicates that the token is not a guess.
+/// A proof holds until the token expires, the issuer's keys are fetched again, or the app changes.
 final class VerifiedTokens: Sendable {
     struct Name: Sendable, Hashable {
         private let digest: SHA256.Digest
@@ -135,6 +123,142 @@ final class VerifiedTokens: Sendable {
         state.withLock { state in
             state.young[name] = nil
             state.old[name] = nil
+        }
+    }
+}
+
+/// Excludes HMAC, because a public key is not a secret, and `none`.
+enum SignatureAlgorithm: String, Sendable, Hashable, CaseIterable {
+    case rs256 = "RS256"
+    case es256 = "ES256"
+    case edDSA = "EdDSA"
+
+    /// - Parameter name: From RFC 7518, RFC 8037 or RFC 9864.
+    init?(name: String) { self.init(rawValue: name == "Ed25519" ? "EdDSA" : name) }
+}
+
+/// A parsed JWT. Its signature is not verified, so its claims cannot be trusted.
+struct CompactJWT: Sendable {
+    let algorithm: SignatureAlgorithm
+    let keyID: String?
+    let claims: JSONObject
+    /// Header and payload as received.
+    let signedBytes: Data
+    let signature: Data
+
+    /// Fields that change the meaning of a token. Fields with keys, such as `jku`, are ignored instead.
+    private static let refusedFields = ["crit", "b64", "zip", "enc", "epk"]
+    /// ID and access tokens. Other tokens, such as log-out tokens, are rejected.
+    private static let types = ["jwt", "at+jwt", "application/jwt", "application/at+jwt"]
+
+    init(_ text: Secret) throws(Problem) {
+        let parts = text.revealed.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let signature = Base64URL.decode(parts[2]), !signature.isEmpty,
+            let header = Self.object(parts[0]), let claims = Self.object(parts[1])
+        else { throw Self.refusal("It is neither an API key nor a JWT in compact form.") }
+        guard let algorithm = header["alg"]?.string.flatMap(SignatureAlgorithm.init(name:)) else {
+            throw Self.refusal("Its alg must be RS256, ES256 or EdDSA.")
+        }
+        if let field = Self.refusedFields.first(where: { header[$0] != nil }) {
+            throw Self.refusal("Its header must not contain \(field).")
+        }
+        if let type = header["typ"], !Self.types.contains(type.string?.lowercased() ?? "") {
+            throw Self.refusal("Its typ must be JWT or at+jwt.")
+        }
+        keyID = header["kid"]?.string
+        guard keyID != nil || header["kid"] == nil else { throw Self.refusal("Its kid must be a string.") }
+        self.algorithm = algorithm
+        self.claims = claims
+        self.signature = signature
+        signedBytes = Data("\(parts[0]).\(parts[1])".utf8)
+    }
+
+    private static func object(_ part: Substring) -> JSONObject? {
+        guard let bytes = Base64URL.decode(part),
+            case .object(let object) = try? JSONParser.parse(bytes, maximumDepth: 16)
+        else { return nil }
+        return object
+    }
+
+    static func refusal(_ reason: String) -> Problem { Problem(.unauthenticated, "The JWT is not valid. \(reason)") }
+}
+
+struct JWTRequirements: Sendable {
+    enum Source: Sendable {
+        case keys(JSONValue)
+        case url(String)
+    }
+
+    let issuer: String
+    let audiences: [String]
+    let audienceClaim: String
+    let subjectClaim: String
+    let source: Source
+
+    /// For clock differences between issuer and service, in seconds.
+    static let leeway: TimeInterval = 60
+
+    init?(_ settings: JSONObject?) {
+        guard let settings, case .string(let issuer)? = settings["issuer"] else { return nil }
+        switch (settings["jwksUrl"], settings["jwks"]) {
+        case (.string(let url)?, _): source = .url(url)
+        case (_, let keys?): source = .keys(keys)
+        default: return nil
+        }
+        self.issuer = issuer
+        audiences = Self.texts(settings["audience"])
+        audienceClaim = settings["audienceClaim"]?.string ?? "aud"
+        subjectClaim = settings["subjectClaim"]?.string ?? "sub"
+    }
+
+    /// Returns the subject and the validity in seconds since 1970. The signature must be verified.
+    func subject(of claims: JSONObject, at now: Date) throws(Problem) -> (UTF8Text, validity: Range<TimeInterval>) {
+        guard claims["iss"] == .string(issuer) else {
+            let others = [issuer + "/", issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer]
+            let isSlash = others.contains { claims["iss"] == .string($0) }
+            throw CompactJWT.refusal("Its iss is not the app's issuer\(isSlash ? ": only one ends with a slash" : "").")
+        }
+        guard let audience = claims[audienceClaim] else { throw CompactJWT.refusal("It has no \(audienceClaim).") }
+        let named = Self.texts(audience)
+        guard named.contains(where: { name in audiences.contains { UTF8Text($0) == UTF8Text(name) } }) else {
+            throw CompactJWT.refusal("Its \(audienceClaim) is not the app's audience.")
+        }
+        let validity = try validity(of: claims, at: now.timeIntervalSince1970)
+        guard case .string(let text)? = claims[subjectClaim], let subject = try? UTF8Text.subject(text) else {
+            throw CompactJWT.refusal("Its \(subjectClaim) must be 1 to 128 bytes of text without control characters.")
+        }
+        return (subject, validity)
+    }
+
+    private func validity(of claims: JSONObject, at now: TimeInterval) throws(Problem) -> Range<TimeInterval> {
+        guard let expiry = Self.seconds(claims["exp"]) else { throw CompactJWT.refusal("Its exp must be a number.") }
+        // The year 5138 in seconds, or 1973 in milliseconds.
+        guard expiry < 100_000_000_000 else { throw CompactJWT.refusal("Its exp must be in seconds.") }
+        guard now < expiry + Self.leeway else { throw CompactJWT.refusal("Its exp is in the past.") }
+        let end = expiry + Self.leeway
+        guard let start = claims["nbf"] else { return -.infinity..<end }
+        guard let start = Self.seconds(start), now >= start - Self.leeway else {
+            throw CompactJWT.refusal("Its nbf is in the future.")
+        }
+        return start - Self.leeway..<end
+    }
+
+    private static func seconds(_ value: JSONValue?) -> TimeInterval? {
+        switch value {
+        case .integer(let seconds): TimeInterval(seconds)
+        case .number(let seconds): seconds
+        default: nil
+        }
+    }
+
+    /// One text, or an array of texts only.
+    static func texts(_ value: JSONValue?) -> [String] {
+        switch value {
+        case .string(let text): return [text]
+        case .array(let values):
+            let texts = values.compactMap(\.string)
+            return texts.count == values.count ? texts : []
+        default: return []
         }
     }
 }

@@ -93,8 +93,7 @@ struct KeySetURL: Sendable {
     let host: String
     let text: String
 
-    /// - Throws: A sentence unless it is an https URL with a host that is not evidently internal. `allowsInternal`
-    ///   allows all hosts and http.
+    /// - Parameter allowsInternal: Allows all hosts, and http.
     init(_ text: String, allowsInternal: Bool) throws(JSONFaultReason) {
         guard text.utf8.count <= 2048, let url = URL(string: text), let scheme = url.scheme?.lowercased(),
             scheme == "https" || (allowsInternal && scheme == "http"), let host = url.host, !host.isEmpty

@@ -1,3 +1,4 @@
+import Foundation
 import RegistryCore
 import RegistryStore
 
@@ -49,6 +50,33 @@ extension ConsoleCall {
         let rest = others == 1 ? "1 other activity is left out" : many
         return "A sender gets \(handedOut == 0 ? "no token" : tokens); \(rest) for the reasons below."
     }
+
+    func position(of list: [String]) throws(Problem) -> ListPosition {
+        guard let text = parameter("cursor") else { return .start }
+        let scope = try scope
+        guard let position = try? ListPosition(cursor: text, of: list, in: scope, "this list") else {
+            throw Problem(.invalidCursor, "The list cannot continue from this position. Open it again.")
+        }
+        return position
+    }
+
+    func showChannels() async throws -> Response {
+        let after = parameter("after").flatMap { try? Alias(pair: $0) }
+        let counts = try await registry.channelCounts(in: scope)
+        let found = try await registry.channels(after: after, limit: Self.pageSize + 1, in: scope)
+        let shown = found.prefix(Self.pageSize)
+        let (used, quota) = (counts.channels, Registry.channelQuota)
+        return try page(
+            "channels",
+            [
+                "used": used, "quota": quota, "share": DisplayText.share(used, of: quota),
+                "width": String(format: "%.2f", 100 * min(1, Double(used) / Double(quota))),
+                "isFull": HealthCheck.isNearQuota(used),
+                "aliasCount": DisplayText.count(counts.aliases, "alias", "aliases"), "channels": shown,
+                "next": found.count > Self.pageSize ? shown.last?.alias : nil,
+            ]
+        )
+    }
 }
 
 extension AliasExplanation.Note: Presentable {
@@ -62,18 +90,6 @@ extension BroadcastChannel: Presentable {
         switch storagePolicy {
         case .none: "no message is stored"
         case .mostRecent: "the most recent message is stored"
-        }
-    }
-}
-
-extension ConsoleCall {
-    func position(of list: [String]) throws(Problem) -> ListPosition {
-        guard let text = parameter("cursor") else { return .start }
-        let scope = try scope
-        do throws(JSONFaultReason) {
-            return try ListPosition(cursor: text, of: list, in: scope, "this list")
-        } catch {
-            throw Problem(.invalidCursor, "The list cannot continue from this position. Open it again.")
         }
     }
 }

@@ -41,7 +41,7 @@ extension ConsoleCall {
         checks += HealthCheck.checks(late, orElse: "The sweep is up to date.", more: system)
         checks.append(.channels(channels, link))
         let app = scope.app.bundleID
-        let failure = console.configuration.issuers.failure(of: app)
+        let failure = call.parts.issuerKeys.failure(of: app)
         checks += failure.map { [HealthCheck(Finding(issuerOf: app, failure: $0))] } ?? []
         guard Access.adminCalls.allows(principal) else { return checks }
         let expiring = try await registry.keys(of: scope.app).compactMap { Finding($0, now: now) }
@@ -55,7 +55,7 @@ extension ConsoleCall {
             let good = "Postgres \(readiness.serverVersion) accepts writes, and its schema is up to date."
             return HealthCheck.checks(try await registry.databaseCondition().findings, orElse: good, more: more)
         } catch let problem as Problem {
-            return [HealthCheck(false, problem.detail)]
+            return [HealthCheck(isGood: false, sentence: problem.detail)]
         }
     }
 }
@@ -70,5 +70,84 @@ extension TokenKind {
         case .voip: "incoming calls"
         default: name
         }
+    }
+}
+
+struct HealthCheck: Sendable {
+    let isGood: Bool
+    let sentence: String
+    var more: (name: String, path: String)?
+
+    /// One check per finding, or one good check without findings.
+    static func checks(_ findings: [Finding], orElse good: String, more: (String, String)? = nil) -> [HealthCheck] {
+        findings.isEmpty ? [HealthCheck(isGood: true, sentence: good)] : findings.map { HealthCheck($0, more: more) }
+    }
+
+    static func summary(_ checks: [HealthCheck]) -> String {
+        let bad = checks.filter { !$0.isGood }.count
+        if bad == 0 { return "All is well." }
+        return bad == 1 ? "One check needs attention." : "\(bad) checks need attention."
+    }
+}
+
+extension HealthCheck {
+    private init(_ isGood: Bool, _ good: String, orElse bad: String, see path: String) {
+        self.init(isGood: isGood, sentence: isGood ? good : bad, more: ("See them", path))
+    }
+
+    init(_ finding: Finding, more: (String, String)? = nil) {
+        self.init(isGood: false, sentence: "\(finding.detail) \(finding.remedy)", more: more)
+    }
+
+    /// Below this number, shares mean little.
+    private static let fewest = 20
+
+    static func unconfirmed(_ statistics: RegistryStatistics, _ link: ConsoleLink) -> HealthCheck {
+        let tokens = statistics.tokens.first { $0.kind == .update }
+        let late = zip(RegistryStatistics.emptyAges, tokens?.ages ?? []).filter { group, _ in
+            group.upTo.map { $0 > .seconds(2 * 3600) } ?? true
+        }
+        let (count, total) = (late.map(\.1.count).reduce(0, +), tokens?.count ?? 0)
+        guard total >= fewest else {
+            let sentence = "Too few activity tokens to judge how many of them clients confirm."
+            return HealthCheck(isGood: true, sentence: sentence)
+        }
+        return HealthCheck(
+            count * 4 <= total,
+            "Clients have confirmed most activity tokens within 2 hours.",
+            orElse: """
+                \(DisplayText.share(count, of: total)) of the activity tokens have been unconfirmed for 2 hours: \
+                check that the apps can send refreshes.
+                """,
+            see: link.page("stale", [("kind", "update"), ("reason", "unconfirmed")])
+        )
+    }
+
+    static func drops(_ statistics: RegistryStatistics, _ link: ConsoleLink) -> HealthCheck {
+        func sum(_ types: [String]) -> Int {
+            statistics.steps.flatMap { step in types.map { step.counts[$0] ?? 0 } }.reduce(0, +)
+        }
+        let (drops, arrivals) = (sum(["dropped", "quarantined"]), sum(["registered", "rotated", "reactivated"]))
+        return HealthCheck(
+            drops < fewest || drops * 4 <= arrivals,
+            "APNs rejects few tokens.",
+            orElse: """
+                APNs rejected \(DisplayText.count(drops, "token")) while \(DisplayText.count(arrivals)) came: \
+                check the sender's topic and environment.
+                """,
+            see: link.search("event:dropped")
+        )
+    }
+
+    static func isNearQuota(_ channels: Int) -> Bool { channels * 10 >= Registry.channelQuota * 8 }
+
+    static func channels(_ count: Int, _ link: ConsoleLink) -> HealthCheck {
+        let quota = DisplayText.count(Registry.channelQuota)
+        return HealthCheck(
+            !isNearQuota(count),
+            "\(DisplayText.count(count, "channel")) of APNs's \(quota) are in use.",
+            orElse: "\(DisplayText.count(count)) of APNs's \(quota) channels are in use: delete unused channels.",
+            see: link.page("channels")
+        )
     }
 }

@@ -79,7 +79,6 @@ struct ColumnChart: Sendable {
 
     private func sum(_ columns: [Int]) -> Int { subject.isLevel ? columns.last ?? 0 : columns.reduce(0, +) }
 
-    /// The end of a sentence. Empty for levels.
     private var per: String { subject.isLevel ? "" : " in \(step)" }
 
     var sentence: String {
@@ -111,7 +110,6 @@ struct ColumnChart: Sendable {
         String(format: "M%.1f %.1fh%.1fv%.1fh-%.1fz", x, y, width, height, width)
     }
 
-    /// Empty for a single type.
     var legend: [(number: Int, type: String, total: Int)] {
         types.count < 2 ? [] : types.indices.map { (number: $0 + 1, type: types[$0], total: sum(series[$0])) }
     }

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Logging
 import RegistryCore
+import RegistryRules
 import RegistryStore
 import WebAssets
 
@@ -96,4 +97,148 @@ extension ConsoleCall {
 enum ConsoleTemplates {
     static let pages = PageTemplates(WebAssets.consoleTemplates)
     static let assets = PageAssets(below: "/console/assets", WebAssets.consoleFiles)
+}
+
+struct ConsoleLink: Sendable {
+    let base: String
+
+    static let home = "/console"
+    static let signIn = "/console/sign-in"
+    static let signOut = "/console/sign-out"
+    static let provider = "/console/sign-in/provider"
+    static let callback = "/console/sign-in/callback"
+
+    init(_ scope: Scope) { self.init(scope.app.bundleID, scope.environment) }
+
+    init(_ bundleID: BundleID, _ environment: APNSEnvironment) {
+        base = "/console/\(Self.encoded(bundleID.rawValue))/\(environment.rawValue)"
+    }
+
+    func page(_ name: String = "", _ query: [(String, String?)] = []) -> String {
+        base + (name.isEmpty ? "" : "/" + name) + Self.query(query)
+    }
+
+    func search(_ text: String) -> String { page("search", [("q", text)]) }
+
+    /// `?a=b&c=d`, without nil values.
+    static func query(_ parameters: [(String, String?)]) -> String {
+        let pairs = parameters.compactMap { name, value in value.map { "\(name)=\(encoded($0))" } }
+        return pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&")
+    }
+
+    /// Keeps only RFC 3986's unreserved characters.
+    static func encoded(_ text: String) -> String {
+        text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
+    }
+
+    private static let unreserved = CharacterSet(
+        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+    )
+
+    static func isOfConsole(_ path: String) -> Bool {
+        path == home || path.hasPrefix(home + "/") || path.hasPrefix(home + "?")
+    }
+
+    /// For an untrusted text: whether it is a path of the console and cannot lead elsewhere.
+    static func isOwn(_ path: String) -> Bool {
+        isOfConsole(path) && path.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") }
+            // Browsers resolve these, so that the path would leave the console.
+            && path.prefix { $0 != "?" }.firstMatch(of: /\/(\.|%2[Ee]){2}(\/|$)/) == nil
+    }
+}
+
+enum DisplayText {
+    /// `1,234,567`
+    static func count(_ number: Int) -> String { number.formatted(.number.locale(Locale(identifier: "en_US"))) }
+
+    /// `1 token`, `2 tokens`
+    static func count(_ number: Int, _ noun: String, _ plural: String? = nil) -> String {
+        "\(count(number)) \(number == 1 ? noun : plural ?? noun + "s")"
+    }
+
+    /// `12.3 MB`
+    static func bytes(_ count: Int) -> String {
+        let units = ["bytes", "kB", "MB", "GB", "TB"]
+        var (size, unit) = (Double(count), 0)
+        while size >= 1000, unit < units.count - 1 { (size, unit) = (size / 1000, unit + 1) }
+        return unit == 0 ? "\(count) bytes" : String(format: size < 10 ? "%.1f %@" : "%.0f %@", size, units[unit])
+    }
+
+    /// `3 min`, `2 h`, `5 d`: the largest non-zero unit.
+    static func span(_ duration: Duration) -> String {
+        let seconds = duration / .seconds(1)
+        return switch seconds {
+        case ..<1: "under 1 s"
+        case ..<60: "\(Int(seconds)) s"
+        case ..<3600: "\(Int(seconds / 60)) min"
+        case ..<(48 * 3600): "\(Int(seconds / 3600)) h"
+        default: "\(Int(seconds / 86_400)) d"
+        }
+    }
+
+    /// `3 min ago`, `in 2 h`
+    static func distance(of time: Date, from now: Date) -> String {
+        let age = Duration.seconds(now.timeIntervalSince(time))
+        return age >= .zero ? "\(span(age)) ago" : "in \(span(.zero - age))"
+    }
+
+    /// `2026-11-21 22:46:03`, in UTC.
+    static func clock(_ time: Date) -> String {
+        String(RFC3339.format(time).prefix(19)).replacingOccurrences(of: "T", with: " ")
+    }
+
+    /// `50 %`
+    static func share(_ part: Int, of whole: Int) -> String {
+        guard whole > 0 else { return "0 %" }
+        let percent = 100 * Double(part) / Double(whole)
+        return percent > 0 && percent < 1 ? "under 1 %" : "\(Int(percent.rounded())) %"
+    }
+}
+
+extension TokenFacts: Presentable {
+    static var computed: Properties {
+        ["tone": \.availability.tone, "label": \.availability.label, "sentence": \.sentence]
+    }
+}
+
+extension TokenAvailability {
+    /// `good`, `over` or `bad`.
+    fileprivate var tone: String {
+        switch self {
+        case .handedOut, .channel, .noPush: "good"
+        case .ended, .loggedOut, .expired, .dismissed, .deleted: "over"
+        case .noToken, .takenOver, .kindConflict, .unregistered, .quarantined, .purged: "bad"
+        }
+    }
+
+    fileprivate var label: String { rawValue.replacing("-", with: " ") }
+}
+
+extension ExplainedLease: Presentable {
+    static var computed: Properties {
+        [
+            "tone": \.state.tone, "sentence": \.sentence, "alias": \.lease.alias,
+            "attributesType": \.lease.attributesType,
+            "leasedAt": \.lease.leasedAt.date, "leasedUntil": \.lease.leasedUntil.date,
+            "installation": \.lease.installation,
+        ]
+    }
+}
+
+extension Lease.State {
+    /// `good`, `over` or `bad`.
+    fileprivate var tone: String {
+        switch self {
+        case .live, .registered: "good"
+        case .released: "over"
+        case .failed, .expired: "bad"
+        }
+    }
+}
+
+extension InstallationHash: Presentable {
+    static var computed: Properties { ["short": \.short] }
+
+    /// Enough digits for people to distinguish installations.
+    var short: String { String(description.prefix(12)) }
 }

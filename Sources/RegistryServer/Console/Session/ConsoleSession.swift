@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import HTTPTypes
 import RegistryCore
 
 /// A signed-in session, stored in a cookie.
@@ -79,10 +80,11 @@ extension ConsoleSession {
     func sealed(by digest: [UInt8]) -> String { "\(claim).\(code(digest))" }
 
     private func code(_ digest: [UInt8]) -> String {
-        let message = Data("pushreg console session\n\(claim)".utf8)
-        let code = HMAC<SHA256>.authenticationCode(for: message, using: SymmetricKey(data: digest))
-        return Hexadecimal.encode(Array(code))
+        Hexadecimal.encode(SignInSettings.code("pushreg console session\n\(claim)", digest))
     }
+
+    /// 128 random bits in hex.
+    static func makeNonce() -> String { Hexadecimal.encode((0..<16).map { _ in UInt8.random(in: .min ... .max) }) }
 }
 
 /// A form field that proves that a page of the console sent the form.
@@ -94,9 +96,44 @@ enum FormToken {
     }
 }
 
-extension ConsoleSession {
-    /// 128 random bits in hex.
-    static func makeNonce() -> String {
-        Hexadecimal.encode((0..<16).map { _ in UInt8.random(in: .min ... .max) })
+/// A cookie that scripts cannot read and other sites' pages do not send.
+struct ConsoleCookie: Sendable, Hashable {
+    enum Purpose: String, Sendable {
+        case session = "pushreg-console"
+        /// Ties the sign-in form to its browser.
+        case signIn = "pushreg-sign-in"
+        /// Ties a sign-in with the identity provider to its browser, which sends it on the way back from there, too.
+        case attempt = "pushreg-provider"
     }
+
+    let purpose: Purpose
+    /// Adds a prefix to the name, so that other hosts and plain HTTP cannot set the cookie over TLS.
+    let isSecure: Bool
+
+    var name: String { (isSecure ? "__Host-" : "") + purpose.rawValue }
+
+    /// The first value. Browsers send the best match first, and only other clients send several.
+    func value(in fields: HTTPFields) -> String? {
+        let start = Array("\(name)=".utf8)
+        for field in fields[values: .cookie] {
+            // Compares bytes, because comparing characters is far slower and a request can have many cookies.
+            for pair in field.utf8.split(separator: UInt8(ascii: ";")) {
+                let pair = pair.drop { $0 == UInt8(ascii: " ") }
+                if pair.starts(with: start) { return String(Substring(pair.dropFirst(start.count))) }
+            }
+        }
+        return nil
+    }
+
+    /// Expires with the browser's session or after `seconds`.
+    func setting(_ value: String, seconds: Int) -> HTTPField {
+        HTTPField(
+            name: .setCookie,
+            value:
+                "\(name)=\(value); Path=\(isSecure ? "/" : "/console"); Max-Age=\(seconds); HttpOnly; "
+                + "SameSite=\(purpose == .attempt ? "Lax" : "Strict")" + (isSecure ? "; Secure" : "")
+        )
+    }
+
+    var removal: HTTPField { setting("", seconds: 0) }
 }

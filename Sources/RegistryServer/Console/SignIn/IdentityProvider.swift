@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import Logging
 import RegistryCore
+import Synchronization
 
 /// Signs people in with the company's identity provider, by OpenID Connect's authorization code flow with PKCE.
 struct IdentityProvider: Sendable {
@@ -72,7 +73,7 @@ struct IdentityProvider: Sendable {
 
     private func findDocument() async throws(Problem) -> JSONValue {
         let found = await keys.keys(of: app.bundleID, app.settings.jwt ?? [:], .url(discovery.url)) { _ in true }
-        guard found != nil else { throw unavailable(keys.journal.failure(of: app.bundleID)) }
+        guard found != nil else { throw unavailable(keys.failure(of: app.bundleID)) }
         return discovery.document
     }
 
@@ -128,5 +129,104 @@ struct IdentityProvider: Sendable {
         if let holder = settings.holder(name, JWTRequirements.texts(value)) { return holder }
         let fault = "You have no role here: --oidc-roles has no value of your claim \(claim)."
         throw Problem(.forbidden, "\(fault) Ask the operator of the registry for one.")
+    }
+}
+
+/// Fetches an identity provider's discovery document and its keys (OpenID Connect Discovery 1.0).
+final class ProviderDiscovery: Sendable {
+    let settings: SignInSettings
+    // The operator names the provider, which may well be in the operator's own network.
+    let fetcher = KeySetFetcher(allowsInternal: true)
+    private let found = Mutex(JSONValue.null)
+
+    init(_ settings: SignInSettings) { self.settings = settings }
+
+    var url: String { settings.issuer.replacing(/\/$/, with: "") + "/.well-known/openid-configuration" }
+
+    var document: JSONValue { found.withLock(\.self) }
+
+    /// - Throws: a sentence without a subject that names the URL.
+    @Sendable
+    func fetchKeys(_ url: String) async throws -> JSONValue {
+        var place = url
+        do {
+            let document = try await fetcher.fetch(url)
+            try check(document)
+            place = document["jwks_uri"]?.string ?? ""
+            let keys = try await fetcher.fetch(place)
+            _ = try await VerificationKeySet.read(keys)
+            found.withLock { $0 = document }
+            return keys
+        } catch {
+            throw JSONFaultReason("\(place) \(KeySetFetcher.reason(error))")
+        }
+    }
+
+    private func check(_ document: JSONValue) throws(JSONFaultReason) {
+        guard document["issuer"] == .string(settings.issuer) else {
+            throw JSONFaultReason("states another issuer; --oidc-issuer must equal it, also in a slash at the end")
+        }
+        let scheme = SignInSettings.isLocal(settings.issuer) ? /https?:\/\/[!-~]+/ : /https:\/\/[!-~]+/
+        for name in ["authorization_endpoint", "token_endpoint", "jwks_uri"]
+        where document[name]?.string?.wholeMatch(of: scheme) == nil {
+            throw JSONFaultReason("has no https URL as \(name)")
+        }
+        let methods = JWTRequirements.texts(document["code_challenge_methods_supported"])
+        guard methods.isEmpty || methods.contains("S256") else { throw JSONFaultReason("lacks PKCE with S256") }
+    }
+}
+
+extension Finding {
+    /// Asks the identity provider for what sign-in to the console needs of it. Nil if it is there.
+    package static func aboutSignIn(_ settings: SignInSettings) async -> Finding? {
+        let discovery = ProviderDiscovery(settings)
+        do {
+            _ = try await discovery.fetchKeys(discovery.url)
+            return nil
+        } catch {
+            let detail = "\(KeySetFetcher.reason(error)), so nobody signs in to the console there."
+            let remedy = "Set --oidc-issuer to the provider's issuer, and let this machine reach it."
+            return Finding(.consoleSignIn, detail, remedy: remedy)
+        }
+    }
+}
+
+/// A sign-in with the identity provider that began in a browser, as the browser's cookie states it.
+///
+/// The cookie has a random number, the time and the page to return to. State, nonce and PKCE's verifier are message
+/// authentication codes of its text. So the state proves the cookie, and every instance can finish the sign-in.
+struct SignInAttempt: Sendable {
+    let text: String
+    private let startedAt: TimeInterval
+    let next: String
+
+    /// The lifetime, in seconds.
+    static let longestTime = 600
+
+    init(toward next: String, at now: Date) {
+        startedAt = now.timeIntervalSince1970.rounded(.down)
+        // A longer path would not fit in a cookie.
+        self.next = next.utf8.count <= 2048 ? next : ConsoleLink.home
+        text = "\(ConsoleSession.makeNonce()).\(Int64(startedAt)).\(Base64URL.encode(Array(self.next.utf8)))"
+    }
+
+    /// A cookie's text, not yet proved.
+    init?(_ text: String) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let second = UInt32(parts[1]), let next = Base64URL.decode(parts[2]) else { return nil }
+        (self.text, startedAt) = (text, TimeInterval(second))
+        self.next = String(decoding: next, as: UTF8.self)
+    }
+
+    func isValid(at now: Date) -> Bool {
+        // A minute for differing clocks of instances.
+        (-60..<TimeInterval(Self.longestTime)).contains(now.timeIntervalSince1970 - startedAt)
+    }
+
+    enum Purpose { case state, nonce, verifier }
+
+    /// 43 characters of base64url.
+    func code(for purpose: Purpose, _ settings: SignInSettings) -> String {
+        Base64URL.encode(SignInSettings.code("\(purpose)\n\(text)", settings.sealingKey))
     }
 }
