@@ -80,7 +80,8 @@ final class WebDriver: Sendable {
         // The page about a missing page returns 404.
         let complaints = try await complaints().filter { !isMissing || !$0.contains("404 (Not Found)") }
         #expect(complaints == [], "\(place)")
-        #expect(try await AccessibilityCheck.faults(self, axe: rules) == [], "\(place)")
+        let faults = try await AccessibilityCheck.faults(self, axe: rules)
+        #expect(faults == [], "\(place)")
         #expect(try await self.complaints() == [], "\(place)")
     }
 
