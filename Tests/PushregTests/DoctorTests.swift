@@ -182,7 +182,9 @@ import Testing
     @Test func `A database of another encoding is refused before its first table`() async throws {
         let database = try await TestDatabase.make()
         let name = "latin_" + UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased()
-        try await database.simple("CREATE DATABASE \(name) ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'")
+        try await database.simple(
+            "CREATE DATABASE \(name) ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'"
+        )
         let flags = ["--unsafe-durability", "--database-url", database.connectionString + " dbname=\(name)"]
         for command in ["migrate", "serve"] {
             let outcome = try await Program.run([command] + flags, gives: 69)
