@@ -23,9 +23,9 @@ import Testing
         ("PUSHREG_HOST", "# the address", "PUSHREG_HOST is not valid. Its value contains a comment."),
         ("DATABASE_URL", address + "&sslmode=prefer", "has parameters in the database's name"),
         ("PUSHREG_TLS_KEY", key, "PUSHREG_TLS_KEY is not valid. It is the content of a file."),
-        ("PUSHREG_HOST", "[::1]", "PUSHREG_HOST must be an address or host name without"),
-        ("PUSHREG_HOST", "localhost:8080", "PUSHREG_HOST must be an address or host name without"),
-        ("PUSHREG_HOST", "http://0.0.0.0", "PUSHREG_HOST must be an address or host name without"),
+        ("PUSHREG_HOST", "[::1]", "--host must be an address or host name without"),
+        ("PUSHREG_HOST", "localhost:8080", "--host must be an address or host name without"),
+        ("PUSHREG_HOST", "http://0.0.0.0", "--host must be an address or host name without"),
         ("PORT", "http", "PORT must be an integer from 0 to 65535."),
     ])
     func `A value for another program is refused with its cause`(_ name: String, _ value: String, _ words: String)
@@ -127,7 +127,7 @@ import Testing
     @Test(.transfer) func `A fault names its member`() async throws {
         let old = #"{"activityId":"a2","token":"3230","observedAt":"1970-01-01T00:00:00Z"}"#
         try file.write([Self.line(1, more: #","aliases":{"userId":77}"#), old].joined(separator: "\n"))
-        let outcome = try await file.load(into: database)
+        let outcome = try await file.load(into: database, gives: 1)
         #expect(outcome.words.contains(#"line 1: A member of "aliases" must be a string."#), "\(outcome.words)")
         #expect(outcome.words.contains("line 2: clock-skew: observedAt "), "\(outcome.words)")
     }
@@ -135,8 +135,7 @@ import Testing
     @Test(.transfer) func `An indented export of another environment is refused`() async throws {
         let header = #"  {"export":{"version":1,"app":"com.example.food","environment":"production"}}"#
         try file.write([header, Self.line(1)].joined(separator: "\n"))
-        let outcome = try await file.load(into: database)
-        #expect(outcome.status == 64, "\(outcome.words)")
+        try await file.load(into: database, gives: 64)
         #expect(try await database.registry.activity(.sample("a1"), in: database.scope()) == nil)
     }
 

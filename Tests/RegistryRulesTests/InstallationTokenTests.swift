@@ -62,6 +62,19 @@ struct InstallationValueTests {
         #expect(story.events.count == 3)
     }
 
+    @Test func `A token comes back after the data of its later owner was erased`() throws {
+        var first = Story()
+        try first.register("device", 1, at: 20)
+        try first.register("device", 1, at: 30, of: .tablet)
+        let phone = first.rows.installations.slots.values.map(\.value).filter { $0.id.installation == .phone }
+        #expect(phone.map(\.withheld) == [.takenOver])
+        var story = Story(now: 61, installations: InstallationRows(installations: [first.phone], slots: phone))
+        #expect(try story.register("device", 1) == .reactivated)
+        #expect(story.slot()?.withheld == nil)
+        #expect(story.events == [.reactivated])
+        #expect(story.rows.events.map(\.tokenDigest) == [TokenDigest(1)])
+    }
+
     @Test func `An activity that loses its token to a device token must be locked first`() throws {
         var first = Story()
         try first.register("a", token: 1, at: 40)

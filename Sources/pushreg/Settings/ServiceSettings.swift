@@ -24,7 +24,10 @@ struct ServiceSettings: Sendable {
 
     private static func server(_ sources: SettingSources) throws(CommandFailure) -> ServerConfiguration {
         var server = ServerConfiguration()
-        server.host = try sources.read(.host, Self.host) ?? server.host
+        server.host = try sources.text(.host) ?? server.host
+        if server.host.contains(/[\[\]\/]/) || server.host.count(where: { $0 == ":" }) == 1 {
+            throw CommandFailure(.usage, "--host must be an address or host name without a scheme, brackets or a port.")
+        }
         server.port = try sources.read(.port, Int.within(0...65_535)) ?? server.port
         server.adminPort = try sources.read(.adminPort, Int.within(0...65_535))
         server.version = Pushreg.version
@@ -54,14 +57,6 @@ struct ServiceSettings: Sendable {
         limits.maximumConnections = try sources.read(.maxConnections, counts) ?? limits.maximumConnections
         limits.requestTimeout = try sources.read(.requestTimeout, times) ?? limits.requestTimeout
         return limits
-    }
-
-    private static func host(_ value: JSONValue) throws(JSONFaultReason) -> String {
-        let host = try String.read(value)
-        guard !host.isEmpty, !host.contains(where: { "[]/".contains($0) }), host.filter({ $0 == ":" }).count != 1 else {
-            throw JSONFaultReason("must be an address or host name without a scheme, brackets or a port")
-        }
-        return host
     }
 
     private static func rate(_ setting: Setting, _ sources: SettingSources) throws(CommandFailure) -> RateLimit? {
