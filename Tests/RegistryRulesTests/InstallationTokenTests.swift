@@ -65,6 +65,7 @@ struct InstallationValueTests {
     @Test func `A token comes back after the data of its later owner was erased`() throws {
         var first = Story()
         try first.register("device", 1, at: 20)
+        first = first.later(60)
         try first.register("device", 1, at: 30, of: .tablet)
         let phone = first.rows.installations.slots.values.map(\.value).filter { $0.id.installation == .phone }
         #expect(phone.map(\.withheld) == [.takenOver])
