@@ -41,7 +41,7 @@ extension Batcher<RegistrationRequest, RegistrationResult> {
     /// Registrations of one scope share a transaction, in order of arrival.
     static func registrations(_ units: UnitsOfWork) -> Batcher {
         Batcher(
-            workers: 1...3,
+            workers: 2...2,
             largestBatch: 128,
             timeout: units.pool.requestTimeout,
             metrics: units.metrics.batches[.registrations],

@@ -7,9 +7,8 @@ import Synchronization
 /// No request waits for a timer. A request that finds a free worker runs at once and alone; a worker that becomes free
 /// takes all queued requests as one batch. As load grows, batches become larger and each request cheaper.
 ///
-/// One worker makes the largest batches, which cost the least. While Postgres waits for a disk, a commit or a network,
-/// more workers open, each with a share of the queue, because such waits overlap. Another worker also takes what a batch
-/// leaves in the queue.
+/// Few workers make large batches, which cost the least. While Postgres waits for a disk or a network, more workers open,
+/// each with a share of the queue, because such waits overlap. Another worker also takes what a batch leaves in the queue.
 ///
 /// If one request of a batch fails, the requests are retried one by one, so that the others succeed.
 final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
