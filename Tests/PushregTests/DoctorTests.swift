@@ -187,7 +187,7 @@ import Testing
         )
         let latin = database.connectionString + " dbname=\(name)"
         for command in ["migrate", "serve"] {
-            try await Program.run([command, "--unsafe-durability", "--database-url", latin], gives: 69, "encoding LATIN1")
+            try await Program.run([command, "--unsafe-durability", "--database-url", latin], gives: 69, "LATIN1")
         }
         let found = try await Self.findings(latin).all
         #expect(found["database-encoding"]?.contains("LATIN1") == true, "\(found)")
