@@ -93,9 +93,10 @@ struct RegistryService: Service {
                 notice.give()
             }
         } catch let error as AdminPortFailure {
-            throw settings.listeningFailure(error.cause, on: settings.server.adminPort ?? 0, "--admin-port")
+            let port = settings.server.adminPort ?? 0
+            throw settings.listeningFailure(error.cause, on: port, "--admin-port") ?? error.cause
         } catch {
-            throw settings.listeningFailure(error, on: settings.server.port, "--port")
+            throw settings.listeningFailure(error, on: settings.server.port, "--port") ?? error
         }
     }
 }
@@ -134,27 +135,28 @@ extension ServiceSettings {
 
     /// Why the service cannot listen; nil if it can, or if a program, such as the service, already listens there.
     func listeningFailure() async -> CommandFailure? {
-        for (port, flag) in [(server.port, "--port"), (server.adminPort ?? server.port, "--admin-port")] {
+        for (port, flag) in [(server.port, "--port"), (server.adminPort, "--admin-port")] {
+            guard let port else { continue }
             do {
                 let bootstrap = ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
                 try await bootstrap.bind(host: server.host, port: port).get().close()
             } catch let error as IOError where error.errnoCode == EADDRINUSE {
                 continue
             } catch {
-                return listeningFailure(error, on: port, flag) as? CommandFailure
+                return listeningFailure(error, on: port, flag)
             }
         }
         return nil
     }
 
-    fileprivate func listeningFailure(_ error: any Error, on port: Int, _ flag: String) -> any Error {
+    fileprivate func listeningFailure(_ error: any Error, on port: Int, _ flag: String) -> CommandFailure? {
         if error is SocketAddressError.UnknownHost {
             return CommandFailure(
                 .unavailable,
                 "The host \(server.host) is unknown. Give --host an address or name of this machine."
             )
         }
-        guard let error = error as? IOError else { return error }
+        guard let error = error as? IOError else { return nil }
         let fault = "Cannot listen on \(place(port: port)):"
         return switch error.errnoCode {
         case EADDRINUSE: CommandFailure(.unavailable, "\(fault) another program uses it. Choose another \(flag).")

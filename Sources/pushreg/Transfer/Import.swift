@@ -143,7 +143,9 @@ extension Registry {
         } catch let problem as Problem {
             switch problem.code.status {
             case 403, 409, 410: return .refused(problem)
-            case 400, 422: return .faulty("\(problem.code.rawValue):\(problem.errorSentences)")
+            case 400, 422:
+                let reason = problem.errors.isEmpty ? " \(problem.detail)" : problem.errorSentences
+                return .faulty("\(problem.code.rawValue):\(reason)")
             default: throw problem
             }
         }

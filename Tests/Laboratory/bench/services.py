@@ -77,7 +77,7 @@ def registry(database, name="pushreg", *arguments, url=None):
         "--address-rate", "0", "--sweep-interval", "PT1H", "--log-level", "warning", *arguments,
     ]
     # As in the image and the package.
-    return Service(name, command, {"LD_PRELOAD": "libjemalloc.so.2"})
+    return Service(name, command, {"LD_PRELOAD": "libjemalloc.so.2", "MALLOC_CONF": "background_thread:true"})
 
 
 def pgx(database, name="pgx", *arguments, url=None):
