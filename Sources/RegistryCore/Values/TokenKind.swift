@@ -14,16 +14,19 @@ package struct TokenKind: Sendable, Hashable, CustomStringConvertible {
     /// Lower-case letters and hyphens. In paths it follows `tokens/`.
     package let name: String
     package let holder: Holder
-    /// Whether a value belongs only to its last claimant (R7). Otherwise several holders can have one value.
-    package let hasOneOwner: Bool
     /// The part of `apns-topic` after the bundle id. Can be empty.
     package let topicSuffix: String
     package let pushType: String
 
-    package init(name: String, holder: Holder, hasOneOwner: Bool = true, topicSuffix: String, pushType: String) {
-        (self.name, self.holder, self.hasOneOwner) = (name, holder, hasOneOwner)
-        (self.topicSuffix, self.pushType) = (topicSuffix, pushType)
+    package init(name: String, holder: Holder, topicSuffix: String, pushType: String) {
+        self.name = name
+        self.holder = holder
+        self.topicSuffix = topicSuffix
+        self.pushType = pushType
     }
+
+    /// Whether a value belongs only to its last claimant (R7). Attributes types of an app can share a value.
+    package var hasOneOwner: Bool { holder != .attributesType }
 
     package static func == (left: TokenKind, right: TokenKind) -> Bool { left.name == right.name }
     package func hash(into hasher: inout Hasher) { hasher.combine(name) }
@@ -39,7 +42,6 @@ package struct TokenKind: Sendable, Hashable, CustomStringConvertible {
     package static let start = TokenKind(
         name: "start",
         holder: .attributesType,
-        hasOneOwner: false,
         topicSuffix: ".push-type.liveactivity",
         pushType: "liveactivity"
     )
@@ -138,13 +140,7 @@ extension TokenKind {
             return holder
         }
         guard let suffix, let pushType else { return nil }
-        return TokenKind(name: name, per: holder ?? .installation, topicSuffix: suffix, pushType: pushType)
-    }
-
-    /// For kinds with a token per attributes type, several types can have the same value, as for start tokens.
-    private init(name: String, per holder: Holder, topicSuffix: String, pushType: String) {
-        let hasOneOwner = holder == .installation
-        self.init(name: name, holder: holder, hasOneOwner: hasOneOwner, topicSuffix: topicSuffix, pushType: pushType)
+        return TokenKind(name: name, holder: holder ?? .installation, topicSuffix: suffix, pushType: pushType)
     }
 
     /// Stored settings were checked when they were received.
