@@ -138,13 +138,14 @@ extension TokenKind {
             return holder
         }
         guard let suffix, let pushType else { return nil }
-        return TokenKind(name: name, per: holder ?? .installation, topicSuffix: suffix, pushType: pushType)
-    }
-
-    /// For kinds with a token per attributes type, several types can have the same value, as for start tokens.
-    private init(name: String, per holder: Holder, topicSuffix: String, pushType: String) {
-        let hasOneOwner = holder == .installation
-        self.init(name: name, holder: holder, hasOneOwner: hasOneOwner, topicSuffix: topicSuffix, pushType: pushType)
+        return TokenKind(
+            name: name,
+            holder: holder ?? .installation,
+            // Several attributes types can have the same value, as for start tokens.
+            hasOneOwner: holder != .attributesType,
+            topicSuffix: suffix,
+            pushType: pushType
+        )
     }
 
     /// Stored settings were checked when they were received.
