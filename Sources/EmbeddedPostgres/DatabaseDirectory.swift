@@ -17,7 +17,8 @@ struct DatabaseDirectory: Sendable {
     init(preparing directory: String) throws(EmbeddedPostgresError) {
         root = URL(fileURLWithPath: directory).standardizedFileURL.path
         try Self.make(root)
-        if let owner = Self.owner(of: Self.data(in: root)) { user = owner } else { user = try .preferred() }
+        let owner = geteuid() == 0 ? ServerUser.owner(of: Self.data(in: root)) : nil
+        if let owner { user = owner } else { user = try .preferred() }
         try checkContent()
         try user.receive(Descriptor.open(root, O_RDONLY | O_DIRECTORY), root)
         try checkAccess()
@@ -35,12 +36,6 @@ struct DatabaseDirectory: Sendable {
     var version: Int? {
         let text = try? String(contentsOfFile: "\(data)/PG_VERSION", encoding: .utf8)
         return text.flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
-    }
-
-    private static func owner(of path: String) -> ServerUser? {
-        var status = stat()
-        guard geteuid() == 0, lstat(path, &status) == 0, status.st_uid != 0 else { return nil }
-        return ServerUser.withID(status.st_uid)
     }
 
     private func checkContent() throws(EmbeddedPostgresError) {

@@ -9,7 +9,7 @@ struct ServerUser: Sendable, Equatable {
     /// The owner of a new database: for root, `postgres`, or `nobody` if that user is missing; otherwise the current
     /// user.
     static func preferred() throws(EmbeddedPostgresError) -> ServerUser {
-        guard geteuid() == 0 else { return current }
+        guard geteuid() == 0 else { return ServerUser(id: geteuid(), group: getegid(), name: "\(geteuid())") }
         guard let user = named("postgres") ?? named("nobody"), user.id != 0 else {
             throw EmbeddedPostgresError(
                 "Postgres cannot run as root, and no user postgres or nobody exists. Create one: useradd --system postgres"
@@ -18,13 +18,21 @@ struct ServerUser: Sendable, Equatable {
         return user
     }
 
-    static var current: ServerUser {
-        withID(geteuid()) ?? ServerUser(id: geteuid(), group: getegid(), name: "\(geteuid())")
+    /// The owner of a file; nil for root.
+    static func owner(of path: String) -> ServerUser? {
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
+            let id = attributes[.ownerAccountID] as? Int, id != 0, let group = attributes[.groupOwnerAccountID] as? Int
+        else { return nil }
+        let name = attributes[.ownerAccountName] as? String ?? "\(id)"
+        return ServerUser(id: uid_t(id), group: gid_t(group), name: name)
     }
 
-    static func named(_ name: String) -> ServerUser? { look { getpwnam_r(name, $0, $1, $2, $3) } }
-
-    static func withID(_ id: uid_t) -> ServerUser? { look { getpwuid_r(id, $0, $1, $2, $3) } }
+    private static func named(_ name: String) -> ServerUser? {
+        var (entry, found) = (passwd(), UnsafeMutablePointer<passwd>?.none)
+        var texts = [CChar](repeating: 0, count: 16_384)
+        guard getpwnam_r(name, &entry, &texts, texts.count, &found) == 0, found != nil else { return nil }
+        return ServerUser(id: entry.pw_uid, group: entry.pw_gid, name: name)
+    }
 
     var isSomeoneElse: Bool { id != geteuid() }
 
@@ -38,20 +46,5 @@ struct ServerUser: Sendable, Equatable {
     func receive(_ file: Descriptor, _ path: String) throws(EmbeddedPostgresError) {
         guard isSomeoneElse else { return }
         guard fchown(file.number, id, group) == 0 else { throw .system("give the user \(name)", path) }
-    }
-
-    private typealias Lookup = (
-        UnsafeMutablePointer<passwd>, UnsafeMutablePointer<CChar>, Int,
-        UnsafeMutablePointer<UnsafeMutablePointer<passwd>?>
-    ) -> CInt
-
-    private static func look(_ lookup: Lookup) -> ServerUser? {
-        var entry = passwd()
-        var found: UnsafeMutablePointer<passwd>?
-        var texts = [CChar](repeating: 0, count: 16_384)
-        return texts.withUnsafeMutableBufferPointer { texts in
-            guard lookup(&entry, texts.baseAddress!, texts.count, &found) == 0, found != nil else { return nil }
-            return ServerUser(id: entry.pw_uid, group: entry.pw_gid, name: String(cString: entry.pw_name))
-        }
     }
 }

@@ -3,37 +3,13 @@ import Testing
 @testable import PostgresDriver
 
 @Suite struct PreparedStatementsTests {
-    @Test func `Different parameter types need a separate prepared statement`() {
-        var cache = PreparedStatements()
-        cache.names[.init("SELECT \(1)")] = "s1"
-        #expect(cache.names[.init("SELECT \(2)")] == "s1")
-        #expect(cache.names[.init("SELECT \("text")")] == nil)
-    }
-
-    @Test func `A statement is prepared once`() async throws {
-        try await withSession { session in
-            for number in 0..<5 { _ = try session.execute("SELECT \(number) + 1000") }
-            let prepared: SQL = "SELECT count(*) FROM pg_prepared_statements WHERE statement = 'SELECT $1 + 1000'"
-            #expect(try session.execute(prepared)[0].decode(Int.self) == 1)
-        }
-    }
-
-    @Test func `One pipeline may have more statements than the cache`() async throws {
-        try await withSession { session in
-            let statements = (0..<600).map { SQL(stringLiteral: "SELECT \($0) AS d\($0)") }
-            for _ in 0..<2 {
-                let numbers = try session.pipeline(statements).map { try $0[0].decode(Int32.self) }
-                #expect(numbers == Array(0..<600))
-            }
-            _ = try session.execute("SELECT 1")
-            let prepared = try session.execute("SELECT count(*) FROM pg_prepared_statements")[0]
-            #expect(try prepared.decode(Int.self) <= 260)
-        }
+    private static func query(_ name: String, _ text: String) throws -> SQL {
+        try Query.parse("-- name: t.\(name)\n\(text);", subject: "t")[0]()
     }
 
     @Test func `A failed parse is not cached`() async throws {
         try await withSession { session in
-            let select: SQL = "SELECT count(*) FROM later"
+            let select = try Self.query("count", "SELECT count(*) FROM later")
             let error = #expect(throws: PostgresError.self) { try session.execute(select) }
             #expect(error?.sqlState == "42P01")
             _ = try session.execute("CREATE TABLE later (id int)")
@@ -43,7 +19,7 @@ import Testing
 
     @Test func `Statements after a failure are not cached`() async throws {
         try await withSession { session in
-            let behind: SQL = "SELECT 'behind'"
+            let behind = try Self.query("behind", "SELECT 'behind'")
             #expect(throws: PostgresError.self) { try session.pipeline(["SELECT 1/0", behind, behind]) }
             _ = try session.execute(behind)
             #expect(throws: PostgresError.self) { try session.pipeline([behind, "SELECT 1/0"]) }
@@ -53,7 +29,7 @@ import Testing
 
     @Test(.pool(1)) func `Statements unknown to the server are retried on a new connection`() async throws {
         let tries = Counter()
-        let statement: SQL = "SELECT 'remembered'"
+        let statement = try Self.query("remember", "SELECT 'remembered'")
         try await pool.withSession { _ = try $0.pipeline([statement, "SELECT 1"]) }
         try await pool.withSession { try $0.simple("DEALLOCATE ALL") }
         let text = try await pool.withSession { session in
@@ -67,7 +43,7 @@ import Testing
 
     @Test(.pool(2)) func `A changed result type is retried on a new connection`() async throws {
         try await pool.run("CREATE TABLE t (a int)", "INSERT INTO t VALUES (1)")
-        let all: SQL = "SELECT * FROM t"
+        let all = try Self.query("all", "SELECT * FROM t")
         try await pool.withSession { _ = try $0.execute(all) }
         try await pool.run("ALTER TABLE t ADD b text DEFAULT 'new'")
         let row = try await pool.withSession { try $0.execute(all)[0].decode(Int.self, String.self) }
@@ -104,7 +80,7 @@ import Testing
                 "CREATE TABLE t (id int8 PRIMARY KEY, note text) WITH (autovacuum_enabled = off)",
                 "ANALYZE t"
             )
-            let find: SQL = "SELECT note FROM t WHERE id = \(7)"
+            let find = try Query.parse("-- name: t.find\nSELECT note FROM t WHERE id = 7;", subject: "t")[0]()
             try await pool.run(find)
             try await pool.run("INSERT INTO t SELECT n, repeat('x', 100) FROM generate_series(1, 50000) AS n")
             let reads: SQL = "SELECT coalesce(pg_stat_get_xact_numscans('t'::regclass), 0)"

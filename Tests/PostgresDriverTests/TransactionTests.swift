@@ -170,8 +170,9 @@ import Testing
     }
 
     @Test(.pool(1)) func `Too many parameters are refused, and the connection stays usable`() async throws {
-        let values = [SQL](repeating: ", \(1)", count: 256).reduce("" as SQL) { "\(sql: $0)\(sql: $1)" }
-        let statement = [SQL](repeating: values, count: 257).reduce("SELECT 0" as SQL) { "\(sql: $0)\(sql: $1)" }
+        var values = SQL.StringInterpolation(literalCapacity: 0, interpolationCount: 65_536)
+        for _ in 0..<65_536 { values.appendInterpolation(1) }
+        let statement = SQL(stringInterpolation: values)
         let error = try await postgresError { try await pool.run(statement) }
         #expect(error.code == .misuse)
         #expect(try await pool.value(Int.self, "SELECT 1") == 1)

@@ -30,7 +30,7 @@ import Testing
     /// Places where a `String` may be a key, with the kind of its texts.
     private static let allowed = [
         "EmbeddedPostgres/": "settings of Postgres",
-        "PostgresDriver/Connection/ConnectionOptions.swift": "keywords of libpq",
+        "PostgresDriver/Connection/": "keywords of libpq, and names of our queries",
         "PostgresDriver/Pool/PostgresConfiguration.swift": "settings of Postgres",
         "PostgresDriver/PostgresError.swift": "codes of Postgres",
         "PushTokenRegistry/":

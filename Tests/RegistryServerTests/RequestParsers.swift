@@ -65,7 +65,7 @@ extension ParserFuzzTests {
     }
 
     private static let channelIDs = Parser("channel id", ["dHN0LXNyY2gtY2hubA==", "AAAA", "AAA=", "====", "+/+/"]) {
-        try BroadcastChannel(id: $0, storagePolicy: .none).id.string
+        try BroadcastChannel.id($0).string
     }
 
     /// The console's session cookie: its value and the fields around it are read unchanged.

@@ -239,7 +239,7 @@ import Testing
         for number in 1...5 {
             let profile = InstallationProfile(aliases: nil, observedAt: nil)
             _ = try await registry.put(profile, for: .sample(number), in: scope, by: "test")
-            let channel = try BroadcastChannel(id: number < 3 ? "AAAA" : "BBBB", storagePolicy: .none)
+            let channel = BroadcastChannel(stored: number < 3 ? "AAAA" : "BBBB", storagePolicy: .none)
             _ = try await registry.put(channel, for: .sample("k", "v-\(number)"), in: scope, by: "test")
         }
         func installations() async throws -> [InstallationHash] {

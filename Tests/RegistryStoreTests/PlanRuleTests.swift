@@ -15,11 +15,11 @@ import Testing
     @Test(arguments: [true, false])
     func `A failure during a repetition of the plan is kept`(hasFailed: Bool) async throws {
         let lease = try await plan.start("plan-1")
-        let failure: SQL =
+        let failure =
             hasFailed ? "failed_at = later, failure = 'x', retry_at = again" : "released_at = later"
         let feedback = try await HeldTransaction(
             """
-            UPDATE start_leases SET leased_until = later, \(sql: failure)
+            UPDATE start_leases SET leased_until = later, \(unescaped: failure)
             FROM (SELECT now() + interval '20 seconds' AS later, now() + interval '80 seconds' AS again) AS times
             """,
             in: plan.database,
@@ -57,7 +57,7 @@ import Testing
     static let withoutToken: [WithoutToken] = [
         WithoutToken(testDescription: "no token yet", actions: ["wait", "alert"]),
         WithoutToken(testDescription: "a channel of the alias", actions: ["none", "none"], reason: .channel) {
-            let channel = try BroadcastChannel(id: "dHN0LXNyY2gtY2hubA==", storagePolicy: .none)
+            let channel = BroadcastChannel(stored: "dHN0LXNyY2gtY2hubA==", storagePolicy: .none)
             _ = try await $0.registry.put(channel, for: $0.order, in: $0.scope, by: "sender")
         },
         WithoutToken(testDescription: "by design", actions: ["none", "none"], reason: .channel, pushType: .channel),

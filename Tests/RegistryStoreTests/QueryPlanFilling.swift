@@ -162,9 +162,9 @@ extension TestDatabase {
         in scope: Scope
     ) async throws {
         let aliases = alias.map { try? AliasSet([$0]) }.flatMap(\.self).map { JSONB($0.canonicalJSON) }
-        let isAdded: SQL = """
+        let isAdded = """
             a.scope_id = \(scope.id) AND a.activity_id = ANY(ARRAY(
-                SELECT 'bulk-' || n FROM generate_series(\(Int64(numbers.lowerBound)), \(Int64(numbers.upperBound))) AS n
+                SELECT 'bulk-' || n FROM generate_series(\(numbers.lowerBound), \(numbers.upperBound)) AS n
             ))
             """
         try await run(
@@ -185,7 +185,7 @@ extension TestDatabase {
             """
             INSERT INTO token_values (scope_id, token_digest, activity_id, activity_key, observed_at)
             SELECT scope_id, token_digest, activity_id, activity_key, token_observed_at FROM activities a
-            WHERE \(sql: isAdded) ON CONFLICT DO NOTHING
+            WHERE \(unescaped: isAdded) ON CONFLICT DO NOTHING
             """
         )
         guard let alias else { return }
@@ -193,7 +193,7 @@ extension TestDatabase {
             """
             INSERT INTO activity_aliases (scope_id, kind, value, ended, activity_key)
             SELECT scope_id, \(alias.kind), \(alias.value), false, activity_key FROM activities a
-            WHERE \(sql: isAdded) ON CONFLICT DO NOTHING
+            WHERE \(unescaped: isAdded) ON CONFLICT DO NOTHING
             """
         )
     }
@@ -216,15 +216,15 @@ extension TestDatabase {
         startToken: PushToken?,
         in scope: Scope
     ) async throws {
-        let hashes: SQL = """
+        let hashes = """
             SELECT \(scope.id)::bigint AS scope_id, sha256(int8send(n)) AS installation_hash
-            FROM generate_series(\(Int64(numbers.lowerBound)), \(Int64(numbers.upperBound))) AS n
+            FROM generate_series(\(numbers.lowerBound), \(numbers.upperBound)) AS n
             """
-        try await run("INSERT INTO installations (scope_id, installation_hash) SELECT * FROM (\(sql: hashes)) AS q")
+        try await run("INSERT INTO installations (scope_id, installation_hash) \(unescaped: hashes)")
         try await run(
             """
             INSERT INTO installation_aliases (scope_id, installation_hash, kind, value)
-            SELECT q.*, \(alias.kind), \(alias.value) FROM (\(sql: hashes)) AS q
+            SELECT q.*, \(alias.kind), \(alias.value) FROM (\(unescaped: hashes)) AS q
             """
         )
         guard let startToken else { return }
@@ -233,7 +233,7 @@ extension TestDatabase {
             INSERT INTO installation_tokens (scope_id, installation_hash, kind, attributes_type,
                 has_one_owner, token, token_digest, observed_at, claimed_at, confirmed_at)
             SELECT q.*, 'start', 'Match', false, \(startToken.bytes), sha256(\(startToken.bytes)), now(), now(), now()
-            FROM (\(sql: hashes)) AS q
+            FROM (\(unescaped: hashes)) AS q
             """
         )
         try await run(

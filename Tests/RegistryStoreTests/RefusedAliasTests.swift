@@ -93,7 +93,7 @@ import Testing
 
     private static let calls: [Call] = [
         Call(table: "channel_quotas", name: "channel") {
-            let channel = try BroadcastChannel(id: "AAAA", storagePolicy: .none)
+            let channel = BroadcastChannel(stored: "AAAA", storagePolicy: .none)
             _ = try await $0.put(channel, for: alias, in: $1, by: "test")
         },
         Call(table: "channel_quotas", name: "deletion of a channel") {

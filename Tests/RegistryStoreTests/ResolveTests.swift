@@ -83,7 +83,10 @@ import Testing
 
     private func channel(_ number: Int, _ policy: BroadcastChannel.StoragePolicy = .mostRecent) throws
         -> BroadcastChannel
-    { try BroadcastChannel(id: Data("channel-\(number)".utf8).base64EncodedString(), storagePolicy: policy) }
+    {
+        let id = try BroadcastChannel.id(Data("channel-\(number)".utf8).base64EncodedString())
+        return BroadcastChannel(stored: id, storagePolicy: policy)
+    }
 
     @Test func `A channel is set, replaced, shown and deleted`() async throws {
         let database = try await TestDatabase.make()
@@ -147,6 +150,6 @@ import Testing
 
     @Test(arguments: ["", "=", "abc", "ab=c", "a===", "abc-", "YWJj ", "YWJ\u{E9}", String(repeating: "A", count: 132)])
     func `A text that is not Base64 is not a channel`(_ id: String) {
-        #expect(throws: JSONFaultReason.self) { try BroadcastChannel(id: id, storagePolicy: .none) }
+        #expect(throws: JSONFaultReason.self) { try BroadcastChannel.id(id) }
     }
 }

@@ -10,10 +10,9 @@ struct RoundTrip {
 }
 
 private enum Step {
-    case prepare(PreparedStatements.Key, name: String)
+    case prepare(String)
     case execute
     case sync
-    case deallocate(PreparedStatements.Key)
 }
 
 extension LibpqConnection {
@@ -50,7 +49,7 @@ extension LibpqConnection {
             throw PostgresError(.connectionLost, "the pool abandoned this server", outcome: roundTrip.outcomeIfLost)
         }
         // Only this server has the commit.
-        guard !notices.takeUnreplicatedCommit() else { throw PostgresError(.commitNotReplicated, outcome: .unknown) }
+        guard !takeUnreplicatedCommit() else { throw PostgresError(.commitNotReplicated, outcome: .unknown) }
         return answer
     }
 
@@ -61,40 +60,18 @@ extension LibpqConnection {
         _ roundTrip: RoundTrip
     ) throws(PostgresError) -> [Step] {
         var steps: [Step] = []
-        var fresh: [PreparedStatements.Key: String] = [:]
+        var fresh: Set<String> = []
         for sql in sqls {
-            let name = sendPrepare(sql, on: pointer, &steps, &fresh)
-            guard let name, sql.sendExecute(name, on: pointer) else { throw lost(nil, roundTrip) }
+            if let query = sql.query, !prepared.contains(query), fresh.insert(query).inserted {
+                guard PQsendPrepare(pointer, query, sql.text, 0, nil) == 1 else { throw lost(nil, roundTrip) }
+                steps.append(.prepare(query))
+            }
+            guard sql.send(on: pointer) else { throw lost(nil, roundTrip) }
             steps.append(.execute)
         }
         steps.append(.sync)
-        guard PQpipelineSync(pointer) == 1, sendDeallocation(on: pointer, &steps) else { throw lost(nil, roundTrip) }
+        guard PQpipelineSync(pointer) == 1 else { throw lost(nil, roundTrip) }
         return steps
-    }
-
-    private func sendPrepare(
-        _ sql: SQL,
-        on pointer: OpaquePointer,
-        _ steps: inout [Step],
-        _ fresh: inout [PreparedStatements.Key: String]
-    ) -> String? {
-        let key = PreparedStatements.Key(sql)
-        if let name = statements.names[key] ?? fresh[key] { return name }
-        let name = statements.newName()
-        fresh[key] = name
-        steps.append(.prepare(key, name: name))
-        return PQsendPrepare(pointer, name, sql.text, Int32(key.types.count), key.types) == 1 ? name : nil
-    }
-
-    /// Deallocates all own statements after the caller's sync, so that a failure cannot undo the caller's work.
-    private func sendDeallocation(on pointer: OpaquePointer, _ steps: inout [Step]) -> Bool {
-        guard stage == .outside, statements.isFull else { return true }
-        for (key, name) in statements.names {
-            steps.append(.deallocate(key))
-            guard PQsendQueryParams(pointer, "DEALLOCATE \(name)", 0, nil, nil, nil, nil, 1) == 1 else { return false }
-        }
-        steps.append(.sync)
-        return PQpipelineSync(pointer) == 1
     }
 
     /// Reads all answers up to the last sync, because rows can arrive before their commit.
@@ -114,16 +91,14 @@ extension LibpqConnection {
                 let result = try answer(on: pointer, roundTrip)
                 isAnswered = true
                 switch (step, PQresultStatus(result.pointer)) {
-                case (.prepare(let key, let name), PGRES_COMMAND_OK): self.statements.names[key] = name
+                case (.prepare(let query), PGRES_COMMAND_OK): prepared.insert(query)
                 case (.execute, PGRES_TUPLES_OK), (.execute, PGRES_COMMAND_OK), (.execute, PGRES_EMPTY_QUERY):
-                    let query = statements[results.count].identity?.name
-                    results.append(PostgresResult(storage: result, query: query))
-                case (.deallocate(let key), PGRES_COMMAND_OK): self.statements.names[key] = nil
-                case (.sync, PGRES_PIPELINE_SYNC), (.deallocate, _), (_, PGRES_PIPELINE_ABORTED): break
+                    results.append(PostgresResult(storage: result, query: statements[results.count].query))
+                case (.sync, PGRES_PIPELINE_SYNC), (_, PGRES_PIPELINE_ABORTED): break
                 case (_, PGRES_FATAL_ERROR):
                     let statement = results.count < statements.count ? statements[results.count] : nil
                     failure = PostgresError(report: result.pointer, canCommit: roundTrip.canCommit)
-                        .inQuery(statement?.identity?.name)
+                        .inQuery(statement?.query)
                     // The commit failed, for example in a deferred constraint. The sync result follows.
                     if case .sync = step { isAnswered = false }
                 default: throw protocolViolation(roundTrip)
@@ -210,8 +185,8 @@ extension LibpqConnection {
 }
 
 extension SQL {
-    fileprivate func sendExecute(_ name: String, on pointer: OpaquePointer) -> Bool {
-        guard !parameters.isEmpty else { return PQsendQueryPrepared(pointer, name, 0, nil, nil, nil, 1) == 1 }
+    fileprivate func send(on pointer: OpaquePointer) -> Bool {
+        if let query, parameters.isEmpty { return PQsendQueryPrepared(pointer, query, 0, nil, nil, nil, 1) == 1 }
         // One buffer holds all values, so that their addresses stay valid together. The last byte gives an empty value
         // at the end an address; a null address would mean NULL.
         var bytes: [UInt8] = []
@@ -228,8 +203,11 @@ extension SQL {
                 lengths.append(Int32(parameter.bytes?.count ?? 0))
                 offset += parameter.bytes?.count ?? 0
             }
+            let count = Int32(parameters.count)
             let formats = [Int32](repeating: 1, count: parameters.count)
-            return PQsendQueryPrepared(pointer, name, Int32(parameters.count), values, lengths, formats, 1) == 1
+            if let query { return PQsendQueryPrepared(pointer, query, count, values, lengths, formats, 1) == 1 }
+            let types = parameters.map(\.type.rawValue)
+            return PQsendQueryParams(pointer, text, count, types, values, lengths, formats, 1) == 1
         }
     }
 }

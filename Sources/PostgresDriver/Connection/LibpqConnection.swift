@@ -6,8 +6,12 @@ import Logging
 /// except libpq's lookup of host addresses.
 final class LibpqConnection {
     private var pointer: OpaquePointer?
-    let notices: NoticeSink
-    var statements = PreparedStatements()
+    private let logger: Logger
+    /// The names of the queries that the server has prepared.
+    var prepared: Set<String> = []
+    /// The server announced the end; the end of the stream may not have arrived yet.
+    private var sawEndOfConnection = false
+    private var sawUnreplicatedCommit = false
     /// Whether earlier work of the current caller is or may be committed.
     var mayHaveCommitted = false
     var stage = TransactionStage.outside
@@ -31,10 +35,32 @@ final class LibpqConnection {
 
     init(started pointer: OpaquePointer, logger: Logger) {
         self.pointer = pointer
-        notices = NoticeSink(logger: logger)
+        self.logger = logger
         // Messages of failed connects then contain the SQLSTATE, which libpq does not expose otherwise.
         PQsetErrorVerbosity(pointer, PQERRORS_VERBOSE)
-        PQsetNoticeReceiver(pointer, NoticeSink.receive, Unmanaged.passUnretained(notices).toOpaque())
+        PQsetNoticeReceiver(pointer, Self.receive, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    private static let receive: @convention(c) (UnsafeMutableRawPointer?, OpaquePointer?) -> Void = { link, notice in
+        guard let link, let notice else { return }
+        Unmanaged<LibpqConnection>.fromOpaque(link).takeUnretainedValue().note(notice)
+    }
+
+    private func note(_ report: OpaquePointer) {
+        let notice = PostgresError(report: report, canCommit: false)
+        // Only this server function warns if the wait for the standby is cancelled. The commit counts as a success.
+        if PostgresError.field("R", of: report) == "SyncRepWaitForLSN" { sawUnreplicatedCommit = true }
+        if notice.severity == "FATAL" || notice.severity == "PANIC" { sawEndOfConnection = true }
+        logger.debug(
+            "notice from Postgres",
+            metadata: ["severity": "\(notice.severity ?? "")", "sqlstate": "\(notice.sqlState ?? "")"]
+        )
+    }
+
+    /// Whether the last commit stopped waiting for the synchronous standby. Reading resets it.
+    func takeUnreplicatedCommit() -> Bool {
+        defer { sawUnreplicatedCommit = false }
+        return sawUnreplicatedCommit
     }
 
     deinit { close() }
@@ -76,7 +102,7 @@ final class LibpqConnection {
     var isReusable: Bool {
         guard let pointer, !isUnusable else { return false }
         return PQstatus(pointer) == CONNECTION_OK && PQtransactionStatus(pointer) == PQTRANS_IDLE
-            && PQpipelineStatus(pointer) == PQ_PIPELINE_ON && !notices.sawEndOfConnection
+            && PQpipelineStatus(pointer) == PQ_PIPELINE_ON && !sawEndOfConnection
     }
 
     /// Whether an idle connection is still alive. Reads pending input without waiting.
@@ -106,81 +132,5 @@ final class LibpqConnection {
     private func ready(for events: Int32, milliseconds: Int32) -> Int32 {
         var descriptor = pollfd(fd: PQsocket(pointer), events: Int16(events), revents: 0)
         return descriptor.fd < 0 ? 1 : poll(&descriptor, 1, milliseconds)
-    }
-}
-
-final class NoticeSink {
-    private let logger: Logger
-    /// The server announced the end; the end of the stream may not have arrived yet.
-    private(set) var sawEndOfConnection = false
-    private var sawUnreplicatedCommit = false
-
-    init(logger: Logger) { self.logger = logger }
-
-    static let receive: @convention(c) (UnsafeMutableRawPointer?, OpaquePointer?) -> Void = { sink, notice in
-        guard let sink, let notice else { return }
-        Unmanaged<NoticeSink>.fromOpaque(sink).takeUnretainedValue().note(
-            PostgresError(report: notice, canCommit: false),
-            // Only this server function warns if the wait for the standby is cancelled. The commit counts as a success.
-            isUnreplicatedCommit: PostgresError.field("R", of: notice) == "SyncRepWaitForLSN"
-        )
-    }
-
-    /// Whether the last commit stopped waiting for the synchronous standby. Reading resets it.
-    func takeUnreplicatedCommit() -> Bool {
-        defer { sawUnreplicatedCommit = false }
-        return sawUnreplicatedCommit
-    }
-
-    private func note(_ notice: PostgresError, isUnreplicatedCommit: Bool) {
-        if isUnreplicatedCommit { sawUnreplicatedCommit = true }
-        if notice.severity == "FATAL" || notice.severity == "PANIC" { sawEndOfConnection = true }
-        logger.debug(
-            "notice from Postgres",
-            metadata: ["severity": "\(notice.severity ?? "")", "sqlstate": "\(notice.sqlState ?? "")"]
-        )
-    }
-}
-
-/// The statements that the server has prepared. If they are too many, because texts vary, all are deallocated.
-struct PreparedStatements {
-    /// To the server, a text with other parameter types is another statement.
-    struct Key: Hashable {
-        let text: String
-        /// Empty if the server infers the types.
-        let types: [UInt32]
-        /// Retained, so that its address is not reused by another identity.
-        private let identity: SQL.Identity?
-
-        init(_ sql: SQL) {
-            identity = sql.identity
-            text = sql.text
-            types = sql.identity == nil ? sql.parameters.map(\.type.rawValue) : []
-        }
-
-        static func == (left: Key, right: Key) -> Bool {
-            guard left.identity == nil, right.identity == nil else { return left.identity === right.identity }
-            return left.text == right.text && left.types == right.types
-        }
-
-        func hash(into hasher: inout Hasher) {
-            if let identity {
-                hasher.combine(ObjectIdentifier(identity))
-            } else {
-                hasher.combine(text)
-                hasher.combine(types)
-            }
-        }
-    }
-
-    private static let capacity = 256
-    var names: [Key: String] = [:]
-    private var count: UInt64 = 0
-
-    var isFull: Bool { names.count > Self.capacity }
-
-    mutating func newName() -> String {
-        count += 1
-        return "s\(count)"
     }
 }

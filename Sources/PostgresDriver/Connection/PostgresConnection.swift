@@ -123,7 +123,6 @@ private final class JobQueue: @unchecked Sendable {
     }
 
     func run() {
-        Self.blockBrokenPipeSignal()
         // Each entry retains its executor until the job is done; the last release may happen here.
         while let (job, executor) = next() {
             job.runSynchronously(on: executor.asUnownedSerialExecutor())
@@ -135,13 +134,5 @@ private final class JobQueue: @unchecked Sendable {
             while jobs.isEmpty && !isStopped { condition.wait() }
             return jobs.isEmpty ? nil : jobs.removeFirst()
         }
-    }
-
-    /// SIGPIPE would end the program. With the signal blocked, a write to a closed socket returns EPIPE.
-    private static func blockBrokenPipeSignal() {
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        sigaddset(&signals, SIGPIPE)
-        pthread_sigmask(SIG_BLOCK, &signals, nil)
     }
 }

@@ -8,17 +8,12 @@
 /// `String` for text. If the server would infer another type, the query casts from the bound type:
 /// `:environment::text::apns_environment`.
 package struct Query: Sendable {
-    package var name: String { identity.name }
+    /// Also the name of the prepared statement, so no other query has it.
+    package let name: String
+    /// The text sent to the server, with `$1`, `$2`, … in place of names.
+    package let text: String
     /// The names of `$1`, `$2`, … in order.
     package let parameters: [String]
-    /// The text sent to the server, with `$1`, `$2`, … in place of names.
-    package var text: String { identity.text }
-    private let identity: SQL.Identity
-
-    init(name: String, text: String, parameters: [String]) {
-        self.parameters = parameters
-        identity = SQL.Identity(name: name, text: text)
-    }
 
     /// A missing, unknown or repeated name is a programming error.
     package func callAsFunction(_ values: QueryValues = [:]) -> SQL {
@@ -33,7 +28,7 @@ package struct Query: Sendable {
         guard bound.count == parameters.count, given.count == parameters.count else {
             preconditionFailure(bindingFault(of: given.map(\.0)) ?? "")
         }
-        return SQL(identity, bound)
+        return SQL(text: text, parameters: bound, query: name)
     }
 
     func bindingFault(of names: [String]) -> String? {

@@ -120,6 +120,12 @@ extension PostgresError {
     }
 }
 
+extension SQL {
+    // Prepared like queries, because they are frequent.
+    fileprivate static let begin = SQL(text: "BEGIN", parameters: [], query: "BEGIN")
+    fileprivate static let commit = SQL(text: "COMMIT", parameters: [], query: "COMMIT")
+}
+
 enum TransactionStage { case outside, notBegun, open, ended }
 
 /// An explicit transaction, lent to the body of ``PostgresSession/transaction(_:)``.
@@ -139,10 +145,10 @@ package struct PostgresTransaction: ~Copyable {
     /// - Parameter finishing: sends COMMIT in this round trip; the transaction then accepts no more statements.
     package func pipeline(_ statements: [SQL], finishing: Bool = false) throws(PostgresError) -> [PostgresResult] {
         try guarded { () throws(PostgresError) in
-            let opening: [SQL] = link.stage == .notBegun ? ["BEGIN"] : []
+            let opening: [SQL] = link.stage == .notBegun ? [.begin] : []
             if finishing { link.stage = .ended }
             let roundTrip = RoundTrip(deadline: deadline, canCommit: finishing)
-            let results = try link.run(opening + statements + (finishing ? ["COMMIT"] : []), roundTrip)
+            let results = try link.run(opening + statements + (finishing ? [.commit] : []), roundTrip)
             if finishing { link.mayHaveCommitted = true } else { link.stage = .open }
             try checkStage()
             return Array(results.dropFirst(opening.count).prefix(statements.count))

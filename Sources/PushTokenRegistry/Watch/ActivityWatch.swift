@@ -32,7 +32,8 @@ package actor ActivityWatch {
     private var widgetToken: Data??
     /// Since when the app is active, by the monotonic clock.
     var activeSince: Duration?
-    var wake: Wake?
+    /// The background task that keeps the app awake. Its deadline is by the monotonic clock.
+    var wake: (end: @Sendable () -> Void, deadline: Duration, timer: Task<Void, Never>)?
 
     package init(system: any ActivitySystem, clock: any ClientClock, sink: any ReportSink) {
         (self.system, self.clock, self.sink) = (system, clock, sink)
@@ -190,7 +191,7 @@ package actor ActivityWatch {
             // A task of its own, because the end cancels this one, and the credential source would notice.
             if !Task.isCancelled { Task { await self?.endWake() } }
         }
-        wake = Wake(end: end, deadline: deadline, timer: timer)
+        wake = (end, deadline, timer)
         checkWake()
     }
 
@@ -211,12 +212,4 @@ package actor ActivityWatch {
         await sink?.submitBackgroundUploads()
         ending.end()
     }
-}
-
-/// The background task that keeps the app awake.
-struct Wake: Sendable {
-    let end: @Sendable () -> Void
-    /// By the monotonic clock.
-    let deadline: Duration
-    let timer: Task<Void, Never>
 }

@@ -34,17 +34,13 @@ package enum ISO8601Duration {
         let (seconds, attoseconds) = duration.components
         let sign = seconds < 0 || attoseconds < 0 ? "-" : ""
         let nanoseconds = attoseconds.magnitude / 1_000_000_000
-        return sign + format(seconds: seconds.magnitude, nanoseconds: nanoseconds)
-    }
-
-    private static func format(seconds: UInt64, nanoseconds: UInt64) -> String {
-        let (days, rest) = seconds.quotientAndRemainder(dividingBy: 86_400)
+        let (days, rest) = seconds.magnitude.quotientAndRemainder(dividingBy: 86_400)
         var time = ""
         if rest >= 3600 { time += "\(rest / 3600)H" }
         if rest % 3600 >= 60 { time += "\(rest / 60 % 60)M" }
         if rest % 60 > 0 || nanoseconds > 0 { time += "\(rest % 60)\(fraction(nanoseconds))S" }
         if days == 0, time.isEmpty { time = "0S" }
-        return "P" + (days > 0 ? "\(days)D" : "") + (time.isEmpty ? "" : "T" + time)
+        return sign + "P" + (days > 0 ? "\(days)D" : "") + (time.isEmpty ? "" : "T" + time)
     }
 
     private static func fraction(_ nanoseconds: UInt64) -> String {

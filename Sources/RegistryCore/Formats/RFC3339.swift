@@ -57,39 +57,22 @@ package enum RFC3339 {
 }
 
 /// RFC 3339, section 5.6.
-struct DigitReader {
+private struct DigitReader {
     let bytes: UnsafeBufferPointer<UInt8>
-    private var position = 0
+    var position = 0
 
-    init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
-
-    var isAtEnd: Bool { position == bytes.count }
-
-    mutating func take(_ character: Unicode.Scalar) -> Bool {
+    private mutating func take(_ character: Unicode.Scalar) -> Bool {
         guard position < bytes.count, bytes[position] == UInt8(ascii: character) else { return false }
         position += 1
         return true
     }
 
-    mutating func number(of width: Int) -> Int? {
+    private mutating func number(of width: Int) -> Int? {
         var value = 0
         for _ in 0..<width {
             guard let digit = digit() else { return nil }
             value = value * 10 + digit
         }
-        return value
-    }
-
-    /// Reads a fraction of a second of 1 to 9 digits, in nanoseconds.
-    mutating func fraction() -> Int? {
-        guard var value = digit() else { return nil }
-        var width = 1
-        while let digit = digit() {
-            value = value * 10 + digit
-            width += 1
-            guard width <= 9 else { return nil }
-        }
-        for _ in width..<9 { value *= 10 }
         return value
     }
 
@@ -101,7 +84,7 @@ struct DigitReader {
 
     fileprivate mutating func timestamp() -> Timestamp? {
         guard let days = day(), take("T") || take("t"), let second = secondOfDay() else { return nil }
-        guard let microseconds = microseconds(), let offset = offset(), isAtEnd else { return nil }
+        guard let microseconds = microseconds(), let offset = offset(), position == bytes.count else { return nil }
         let seconds = days * RFC3339.secondsPerDay + second.value - offset
         let timestamp = Timestamp(seconds: seconds, microseconds: microseconds)
         guard RFC3339.range.contains(timestamp) else { return nil }
@@ -131,9 +114,17 @@ struct DigitReader {
         return hour * 60 + minute
     }
 
+    /// Reads a fraction of a second of 1 to 9 digits, if there is one.
     private mutating func microseconds() -> Int? {
         guard take(".") else { return 0 }
-        return fraction().map { $0 / 1000 }
+        var (value, width) = (0, 0)
+        while let digit = digit() {
+            if width < 6 { value = value * 10 + digit }
+            width += 1
+        }
+        guard 1...9 ~= width else { return nil }
+        for _ in min(width, 6)..<6 { value *= 10 }
+        return value
     }
 
     /// In seconds.

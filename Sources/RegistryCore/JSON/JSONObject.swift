@@ -25,7 +25,10 @@ package struct JSONObject: Sendable, RandomAccessCollection, Hashable, JSONObjec
             switch (position(of: key), newValue) {
             case (let position?, let value?): members[position].value = value
             case (nil, let value?): append((key, value))
-            case (let position?, nil): remove(at: position)
+            case (let position?, nil):
+                members.remove(at: position)
+                positions = [:]
+                if members.count > Self.scannedCount { indexMembers() }
             case (nil, nil): break
             }
         }
@@ -48,12 +51,6 @@ package struct JSONObject: Sendable, RandomAccessCollection, Hashable, JSONObjec
         } else if members.count > Self.scannedCount {
             indexMembers()
         }
-    }
-
-    private mutating func remove(at position: Int) {
-        members.remove(at: position)
-        positions = [:]
-        if members.count > Self.scannedCount { indexMembers() }
     }
 
     private mutating func indexMembers() {

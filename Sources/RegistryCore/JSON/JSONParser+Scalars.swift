@@ -99,9 +99,18 @@ extension JSONParser {
     mutating func number() throws(JSONSyntaxError) -> JSONValue {
         let start = position
         _ = take(UInt8(ascii: "-"))
-        try integerDigits()
-        let hasFraction = try fraction()
-        let hasExponent = try exponent()
+        if take(UInt8(ascii: "0")) {
+            if let next, ASCII.isDigit(next) { throw fault("A number must not have a leading zero.") }
+        } else {
+            try digits()
+        }
+        let hasFraction = take(UInt8(ascii: "."))
+        if hasFraction { try digits() }
+        let hasExponent = take(UInt8(ascii: "e")) || take(UInt8(ascii: "E"))
+        if hasExponent {
+            _ = take(UInt8(ascii: "+")) || take(UInt8(ascii: "-"))
+            try digits()
+        }
         guard position - start <= Self.longestNumber else {
             throw fault("The number is longer than \(Self.longestNumber) bytes.", at: start)
         }
@@ -109,24 +118,6 @@ extension JSONParser {
         if !hasFraction, !hasExponent, let integer = Int64(text) { return .integer(integer) }
         guard let number = Double(text), number.isFinite else { throw fault("The number is too large.", at: start) }
         return .number(number)
-    }
-
-    private mutating func integerDigits() throws(JSONSyntaxError) {
-        guard take(UInt8(ascii: "0")) else { return try digits() }
-        if let next, ASCII.isDigit(next) { throw fault("A number must not have a leading zero.") }
-    }
-
-    private mutating func fraction() throws(JSONSyntaxError) -> Bool {
-        guard take(UInt8(ascii: ".")) else { return false }
-        try digits()
-        return true
-    }
-
-    private mutating func exponent() throws(JSONSyntaxError) -> Bool {
-        guard take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) else { return false }
-        _ = take(UInt8(ascii: "+")) || take(UInt8(ascii: "-"))
-        try digits()
-        return true
     }
 
     private mutating func digits() throws(JSONSyntaxError) {

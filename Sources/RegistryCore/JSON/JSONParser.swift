@@ -47,7 +47,7 @@ package struct JSONParser {
         }
     }
 
-    mutating func document() throws(JSONSyntaxError) -> JSONValue {
+    private mutating func document() throws(JSONSyntaxError) -> JSONValue {
         guard !bytes.starts(with: [0xEF, 0xBB, 0xBF]) else { throw fault("The text starts with a byte order mark.") }
         skipWhitespace()
         let value = try value(depth: 0)

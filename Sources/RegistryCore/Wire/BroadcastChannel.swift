@@ -13,31 +13,26 @@ package struct BroadcastChannel: Sendable, Hashable, JSONObjectEncodable {
     package let storagePolicy: StoragePolicy
     package static let maximumIDBytes = 128
 
-    package init(id: String, storagePolicy: StoragePolicy) throws(JSONFaultReason) {
-        self.id = UTF8Text(try Self.checked(id: id))
-        self.storagePolicy = storagePolicy
-    }
-
     package init(stored id: UTF8Text, storagePolicy: StoragePolicy) {
         self.id = id
         self.storagePolicy = storagePolicy
     }
 
-    private static func checked(id: String) throws(JSONFaultReason) -> String {
+    package static func id(_ id: String) throws(JSONFaultReason) -> UTF8Text {
         guard (1...maximumIDBytes).contains(id.utf8.count) else {
             throw JSONFaultReason("must be 1 to \(maximumIDBytes) bytes of base64")
         }
         guard id.utf8.count.isMultiple(of: 4), id.wholeMatch(of: /[A-Za-z0-9+\/]+={0,2}/) != nil else {
             throw JSONFaultReason("must be a channel id in base64, as APNs gave it")
         }
-        return id
+        return UTF8Text(id)
     }
 
     package static func read(_ json: inout JSONReader) -> BroadcastChannel? {
-        let id = json.string("channelId", checked(id:))
+        let id = json.string("channelId", Self.id)
         let policy = json.required("messageStoragePolicy", policy)
         guard let id, let policy else { return nil }
-        return try? BroadcastChannel(id: id, storagePolicy: policy)
+        return BroadcastChannel(stored: id, storagePolicy: policy)
     }
 
     private static func policy(_ value: JSONValue) throws(JSONFaultReason) -> StoragePolicy {

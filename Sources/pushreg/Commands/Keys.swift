@@ -68,9 +68,7 @@ struct Keys: AsyncParsableCommand {
 
         func run() async throws {
             let keys = try await database.withDatabase { database in
-                guard let app = try await database.registry.existingApp(app) else {
-                    return try await database.registry.keys(of: nil)
-                }
+                let app = try await database.registry.existingApp(app)
                 return try await database.registry.keys(of: app)
             }
             try Output.results.list(

@@ -24,7 +24,13 @@ struct Doctor: AsyncParsableCommand {
         var database = try DatabaseSettings(sources)
         // `doctor` only reads.
         database.allowsUnsafeDurability = true
-        var (findings, status) = (settings.findings, CommandFailure.Status.failed)
+        var (findings, status) = ([Finding](), CommandFailure.Status.failed)
+        if settings.isInTheClear {
+            let host = settings.server.host
+            let detail = "Other machines reach the address \(host) without TLS, so keys and tokens are not encrypted."
+            let remedy = "Give --tls-cert and --tls-key, or list the proxies that end TLS in --trusted-proxies."
+            findings.append(Finding(.noTLS, detail, remedy: remedy))
+        }
         do throws(CommandFailure) {
             _ = try settings.tlsIdentity(.lines(style: .text, level: .critical))
         } catch {
@@ -39,22 +45,19 @@ struct Doctor: AsyncParsableCommand {
         } catch let error where SharedSessions.caused(error) {
             findings.append(Finding(SharedSessions()))
         } catch {
-            let failure = try Self.unavailability(error)
+            guard let failure = CommandFailure(cause: error), [.unavailable, .notPermitted].contains(failure.status)
+            else { throw error }
             findings.append(Finding(.postgresUnavailable, failure.sentence, remedy: Self.remedy(failure.status)))
             status = failure.status
         }
-        try show(findings)
+        for finding in findings {
+            try Output.results.line(json ? finding.jsonLine : "\(finding.detail) \(finding.remedy)")
+        }
         guard findings.isEmpty else {
             let count = findings.count == 1 ? "One thing is" : "\(findings.count) things are"
             throw CommandFailure(status, "\(count) wrong with this installation.")
         }
         Output.errors.note("Nothing is wrong with this installation.")
-    }
-
-    private func show(_ findings: [Finding]) throws {
-        for finding in findings {
-            try Output.results.line(json ? finding.jsonLine : "\(finding.detail) \(finding.remedy)")
-        }
     }
 
     private static func examine(_ database: Database, _ settings: ServiceSettings) async throws -> [Finding] {
@@ -78,30 +81,9 @@ struct Doctor: AsyncParsableCommand {
         return try await findings + database.registry.keys(of: nil).compactMap { Finding($0) }
     }
 
-    /// - Throws: `error` itself, unless Postgres is not available or rejects the login.
-    private static func unavailability(_ error: any Error) throws -> CommandFailure {
-        guard let failure = CommandFailure(cause: error), [.unavailable, .notPermitted].contains(failure.status) else {
-            throw error
-        }
-        return failure
-    }
-
     private static func remedy(_ status: CommandFailure.Status) -> String {
         status == .notPermitted
             ? "Use a Postgres user that may connect and that owns the registry's tables."
             : "Start it, or correct its address: pushreg config print shows the database in use."
-    }
-}
-
-extension ServiceSettings {
-    fileprivate var findings: [Finding] {
-        guard isInTheClear else { return [] }
-        return [
-            Finding(
-                .noTLS,
-                "Other machines reach the address \(server.host) without TLS, so keys and tokens are not encrypted.",
-                remedy: "Give --tls-cert and --tls-key, or list the proxies that end TLS in --trusted-proxies."
-            )
-        ]
     }
 }

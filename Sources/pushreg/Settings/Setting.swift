@@ -25,9 +25,6 @@ enum Setting: String, CaseIterable, Sendable {
         return self == .databaseUrl ? name : "PUSHREG_" + name
     }
 
-    /// Hosting platforms pass the port in `PORT`. ``variable`` takes precedence.
-    var platformVariable: String? { self == .port ? "PORT" : nil }
-
     private var words: [String] {
         rawValue.reduce(into: [""]) { words, letter in
             if letter.isUppercase { words.append("") }

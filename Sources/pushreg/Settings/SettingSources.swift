@@ -30,7 +30,7 @@ struct FoundSetting: Sendable {
         switch origin {
         case .flag: setting.flag
         case .environment: variable ?? setting.variable
-        case .file(let path): ConfigurationFile.name(of: setting, in: path)
+        case .file(let path): "\"\(setting.rawValue)\" in \(path)"
         case .fallback: "the default of \(setting.flag)"
         }
     }
@@ -76,7 +76,8 @@ struct SettingSources: Sendable {
     /// The value in force. It can be of the wrong kind.
     func find(_ setting: Setting) -> FoundSetting? {
         if let value = flags[setting] { return FoundSetting(setting: setting, value: value, origin: .flag) }
-        for variable in [setting.variable, setting.platformVariable].compactMap(\.self) {
+        // Hosting platforms pass the port in `PORT`.
+        for variable in [setting.variable] + (setting == .port ? ["PORT"] : []) {
             guard let text = environment[variable] else { continue }
             let value = setting.value(of: text)
             return FoundSetting(setting: setting, value: value, origin: .environment, variable: variable)
@@ -172,8 +173,6 @@ struct ConfigurationFile: Sendable {
         }
         (self.path, self.values) = (path, values)
     }
-
-    static func name(of setting: Setting, in path: String) -> String { "\"\(setting.rawValue)\" in \(path)" }
 
     private static func object(_ path: String) throws(CommandFailure) -> JSONObject {
         let text = try text(path)

@@ -26,16 +26,14 @@ struct CommandFailure: Error, Sendable, CustomStringConvertible {
     }
 
     init(_ problem: Problem) {
-        self.init(Self.status(of: problem.code), problem.detail + problem.errorSentences)
-    }
-
-    private static func status(of code: Problem.Code) -> Status {
-        switch code.status {
-        case 401, 403: .notPermitted
-        case 400, 422: .usage
-        case 429, 503: .unavailable
-        default: .failed
-        }
+        let status: Status =
+            switch problem.code.status {
+            case 401, 403: .notPermitted
+            case 400, 422: .usage
+            case 429, 503: .unavailable
+            default: .failed
+            }
+        self.init(status, problem.detail + problem.errorSentences)
     }
 
     /// Nil for unexpected errors.

@@ -60,8 +60,7 @@ extension Int {
 }
 
 /// A progress line, shown only on terminals.
-struct ProgressBar {
-    private static let width = 24
+struct ProgressLine {
     private static let pause = Duration.milliseconds(100)
 
     private let output = Output.errors
@@ -82,21 +81,13 @@ struct ProgressBar {
         lastDrawn = now
         let seconds = max((now - start) / .seconds(1), 0.001)
         let rate = Int(Double(count - countAtStart) / seconds)
-        try? output.write("\r\(Self.bar(fraction)) \(label), \(count) records, \(rate)/s\u{1B}[K")
+        let share = fraction.map { "\(Int(min(max($0, 0), 1) * 100)) %, " } ?? ""
+        try? output.write("\r\(share)\(label), \(count) records, \(rate)/s\u{1B}[K")
     }
 
     mutating func clear() {
         guard lastDrawn != nil else { return }
         try? output.write("\r\u{1B}[K")
         lastDrawn = nil
-    }
-
-    /// `[######   ]  50 %`. Empty if `fraction` is nil.
-    static func bar(_ fraction: Double?) -> String {
-        guard let fraction else { return "" }
-        let share = min(max(fraction, 0), 1)
-        let done = Int(share * Double(width))
-        let bar = String(repeating: "#", count: done) + String(repeating: " ", count: width - done)
-        return "[\(bar)] \(String(format: "%3d", Int(share * 100))) %"
     }
 }

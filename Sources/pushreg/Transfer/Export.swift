@@ -36,13 +36,13 @@ struct Export: AsyncParsableCommand {
                     try ExportTarget(standardOutputFor: scope)
                 }
             if resume, target.count > 0 { Output.errors.note("Continuing after \(target.count) records.") }
-            var bar = ProgressBar(countAtStart: target.count)
+            var progress = ProgressLine(countAtStart: target.count)
             while let position = target.position {
                 let page = try await registry.exportPage(from: position, in: scope)
                 try target.add(page)
-                bar.show(position.part.rawValue, page.progress, count: target.count)
+                progress.show(position.part.rawValue, page.progress, count: target.count)
             }
-            bar.clear()
+            progress.clear()
             try target.close()
             Output.errors.note("Exported \(target.count.of("record")).")
         }

@@ -48,22 +48,26 @@ struct Import: AsyncParsableCommand {
         for sentence in tally.unnamed { Output.errors.note(sentence) }
         if scope.json { try Output.results.line(tally.jsonLine) }
         let records = tally.count.of("record")
-        let wrote = dryRun ? "Read \(records), and wrote nothing" : "Imported \(records)"
-        Output.errors.note("\(wrote): \(dryRun ? tally.drySentence : tally.sentence)")
+        let (taken, refused) = (tally.taken, tally.refused.values.reduce(0, +))
+        Output.errors.note(
+            dryRun
+                ? "Read \(records), and wrote nothing: \(taken) could be taken, \(tally.faulty) faulty."
+                : "Imported \(records): \(taken) taken, \(refused) refused by the rules, \(tally.faulty) faulty."
+        )
     }
 
     private func take(_ source: inout ImportSource, _ registry: Registry, _ scope: Scope) async throws -> ImportTally {
-        var (tally, bar) = (ImportTally(), ProgressBar())
+        var (tally, progress) = (ImportTally(), ProgressLine())
         // Plans for empty tables become slow as an import fills them.
         var nextPlan = 1000
-        defer { bar.clear() }
+        defer { progress.clear() }
         while case let chunk = try source.next(), !chunk.isEmpty {
             let last = source.lineNumber
             let outcomes: [LineOutcome]
             do {
                 outcomes = try await registry.take(chunk, isDry: dryRun, in: scope)
             } catch let problem as Problem {
-                bar.clear()
+                progress.clear()
                 let failure = CommandFailure(problem)
                 throw CommandFailure(
                     failure.status,
@@ -72,7 +76,7 @@ struct Import: AsyncParsableCommand {
             }
             for (line, outcome) in zip(chunk, outcomes) {
                 guard let sentence = tally.add(outcome, ofLine: line.number) else { continue }
-                bar.clear()
+                progress.clear()
                 Output.errors.note(sentence)
             }
             source.settle(faulty: tally.faulty)
@@ -81,7 +85,7 @@ struct Import: AsyncParsableCommand {
                 try? await registry.analyzeTables()
                 nextPlan *= 10
             }
-            bar.show("line \(last)", source.fraction, count: tally.count)
+            progress.show("line \(last)", source.fraction, count: tally.count)
         }
         return tally
     }
@@ -189,9 +193,7 @@ struct ImportTally: Sendable, JSONObjectEncodable {
     /// Further lines of a kind are only counted.
     private static let mostOfKind = 10
 
-    var count: Int { taken + refusedCount + faulty }
-
-    private var refusedCount: Int { refused.values.reduce(0, +) }
+    var count: Int { taken + refused.values.reduce(0, +) + faulty }
 
     /// - Returns: The fault or refusal, without a token. Nil for a taken line, and after ten of a kind.
     mutating func add(_ outcome: LineOutcome, ofLine number: Int) -> String? {
@@ -220,10 +222,6 @@ struct ImportTally: Sendable, JSONObjectEncodable {
             "\((count - Self.mostOfKind).of("more line")): \(kind)"
         }
     }
-
-    var sentence: String { "\(taken) taken, \(refusedCount) refused by the rules, \(faulty) faulty." }
-
-    var drySentence: String { "\(taken) could be taken, \(faulty) faulty." }
 
     func writeMembers(to json: inout JSONWriter) {
         json.member("taken", taken)
