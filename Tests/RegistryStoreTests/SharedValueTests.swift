@@ -75,17 +75,16 @@ import Testing
         #expect(try await activity.events() == ["registered", "taken-over"])
     }
 
-    /// The settings of a kind decide whether its values have one owner.
-    @Test func `Values of a kind may repeat`() async throws {
+    @Test func `Values of a kind with a token per attributes type may repeat`() async throws {
         let phone = try await TestInstallation.make()
         let other = phone.another(2)
-        let (name, push) = ("beacon", "background")
-        let kind = TokenKind(name: name, holder: .installation, hasOneOwner: false, topicSuffix: "", pushType: push)
-        for phone in [phone, other] { try await phone.register(1, in: .only(kind), at: .minutesAgo(60)) }
-        #expect(try await phone.token(in: .only(kind)) == .sample(1))
-        #expect(try await other.token(in: .only(kind)) == .sample(1))
+        let kind = TokenKind(name: "beacon", holder: .attributesType, topicSuffix: "", pushType: "background")
+        let slot = TokenSlot(of: kind, try AttributesType("DeliveryAttributes"))
+        for phone in [phone, other] { try await phone.register(1, in: slot, at: .minutesAgo(60)) }
+        #expect(try await phone.token(in: slot) == .sample(1))
+        #expect(try await other.token(in: slot) == .sample(1))
         #expect(try await phone.report(1, 410, "Unregistered") == .dropped)
-        for phone in [phone, other] { #expect(try await phone.token(in: .only(kind)) == nil) }
+        for phone in [phone, other] { #expect(try await phone.token(in: slot) == nil) }
         #expect(try await other.events() == ["registered", "dropped"])
     }
 

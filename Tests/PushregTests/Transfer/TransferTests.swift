@@ -176,13 +176,7 @@ private enum Life {
     static let settings = {
         var changes = AppChanges()
         changes.tokenKinds = [
-            TokenKind(
-                name: "card",
-                holder: .attributesType,
-                hasOneOwner: false,
-                topicSuffix: "",
-                pushType: "background"
-            )
+            TokenKind(name: "card", holder: .attributesType, topicSuffix: "", pushType: "background")
         ]
         return changes
     }()
