@@ -113,9 +113,7 @@ extension LockedRows {
     private func checkErasure(_ request: InstallationRequest) throws(Rejection) {
         if let erasedAt = installations.erasedAt, erasedAt >= request.observedAt ?? now { throw .erased }
     }
-}
 
-extension LockedRows {
     /// The times alone decide an activity's state (R9); this method only counts and reports the change.
     ///
     /// - Parameter previous: the preceding full state; must be earlier than `fullStateAt`.

@@ -15,7 +15,12 @@ package final class Registry: Sendable {
 
     var logger: Logger { units.logger }
     package var metrics: StoreMetrics { units.metrics }
-    package var connections: ConnectionCounts { ConnectionCounts(units.pool) }
+    /// The pool's connections, and its units of work: those that wait, and those retried after an error without effect.
+    package var connections: (idle: Int, busy: Int, opened: Int, failures: Int, waiting: Int, retries: Int) {
+        let pool = units.pool.statistics
+        return (pool.idle, pool.busy, pool.connects, pool.failures, pool.waiting, pool.retries)
+    }
+    package var mostConnections: Int { units.pool.maximumConnections }
 
     /// The pool's `requestTimeout` limits a request's wait for Postgres.
     package init(pool: PostgresPool, logger: Logger = Logger(label: "store")) {

@@ -58,7 +58,7 @@ enum CostTable {
                     after: 0,
                     in: $0.scope,
                     rangeSize: 500,
-                    prepare: \.count,
+                    prepare: { found, _ in found.count },
                     receive: { _ in }
                 )
             }

@@ -136,7 +136,7 @@ extension FeedbackOutcome {
 
 /// One call releases all quarantines, in pages.
 @Suite(.timeLimit(.minutes(15))) struct ReleasePageTests {
-    private static let count = 2 * ReleaseUnit.pageSize + 34
+    private static let count = 2 * Registry.releasePageSize + 34
 
     private static func make() async throws -> TestActivity {
         let activity = try await TestActivity.make()
@@ -160,7 +160,7 @@ extension FeedbackOutcome {
         #expect(try await registry.releaseAll(in: scope, by: "admin") == Self.count)
         #expect(try await activity.database.deliverableCount(in: scope) == Self.count)
         #expect(try await activity.count(Self.released) == Self.count)
-        #expect(try await activity.mostEventsOfATransaction("released") <= ReleaseUnit.pageSize)
+        #expect(try await activity.mostEventsOfATransaction("released") <= Registry.releasePageSize)
         #expect(try await registry.releaseAll(in: scope, by: "admin") == 0)
     }
 
@@ -173,7 +173,7 @@ extension FeedbackOutcome {
         let registry = database.anotherRegistry(isSilent: true)
         #expect(await activity.problem { try await registry.releaseAll(in: scope, by: "admin") } != nil)
         let kept = try await database.deliverableCount(in: scope)
-        #expect((ReleaseUnit.pageSize..<Self.count).contains(kept))
+        #expect((Registry.releasePageSize..<Self.count).contains(kept))
         #expect(try await activity.count(Self.released) == kept)
         try await database.script("ALTER TABLE token_values DROP CONSTRAINT is_kept")
         #expect(try await registry.releaseAll(in: scope, by: "admin") == Self.count - kept)

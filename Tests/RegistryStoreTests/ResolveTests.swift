@@ -32,7 +32,7 @@ import Testing
                 after: last,
                 in: first.scope,
                 rangeSize: rangeSize,
-                prepare: { $0 },
+                prepare: { found, _ in found },
                 receive: { seen += $0 }
             )
             #expect(seen == Array(all[known...]))
@@ -51,7 +51,7 @@ import Testing
                 after: 0,
                 in: first.scope,
                 rangeSize: 1,
-                prepare: \.count,
+                prepare: { found, _ in found.count },
                 receive: {
                     seen += $0
                     if seen == 3 { throw Enough() }

@@ -35,9 +35,6 @@ package struct ResolvedActivity: Sendable, Hashable, JSONObjectEncodable {
     package let confirmedAt: Date
     package let expiresAt: Date
     package let revision: Int
-    /// Only if the caller requested it, as the next one.
-    package var metadata: Metadata?
-    package var installationMetadata: Metadata?
 
     package init(
         key: Int64,
@@ -69,7 +66,5 @@ package struct ResolvedActivity: Sendable, Hashable, JSONObjectEncodable {
         json.member("confirmedAt", confirmedAt)
         json.member("expiresAt", expiresAt)
         json.member("revision", revision)
-        json.raw("metadata", ifPresent: metadata?.canonicalJSON)
-        json.raw("installationMetadata", ifPresent: installationMetadata?.canonicalJSON)
     }
 }

@@ -11,25 +11,23 @@ extension ScopedCall {
         let includesMetadata = readInclusion(&parameters)
         let position = try readCursor(&parameters, of: candidate?.list("activities"), "this alias")
         let alias = try parameters.checked(candidate)
-        guard !call.wantsLines else { return try await streamActivities(of: alias, includesMetadata) }
-        let start = position?.number ?? 0
-        var page = try await registry.page(of: alias, after: start, limit: limit, in: scope, on: call.executor)
-        if includesMetadata { page = try await registry.describe(page, in: scope) }
+        let (start, most) = call.wantsLines ? (0, ActivityStream.firstPageSize) : (position?.number ?? 0, limit)
+        let page = try await registry.page(of: alias, after: start, limit: most, in: scope, on: call.executor)
+        let found = page.activities
+        let metadata =
+            includesMetadata
+            ? try await registry.metadata(of: found.map(\.key), found.map(\.installation), in: scope) : nil
+        guard !call.wantsLines else {
+            return .stream(
+                ActivityStream(registry: registry, alias: alias, scope: scope, first: page, metadata: metadata)
+            )
+        }
         return .json { json in
             json.writeAddress(of: alias, in: scope)
-            json.member("activities", page.activities)
+            json.array("activities") { json in for activity in found { activity.encode(to: &json, with: metadata) } }
             json.member("channels", page.channels)
             json.writeNextCursor(page.next.map { ListPosition(number: $0) }, of: alias.list("activities"), in: scope)
         }
-    }
-
-    private func streamActivities(of alias: Alias, _ hasMetadata: Bool) async throws -> Response {
-        let limit = ActivityStream.firstPageSize
-        var first = try await registry.page(of: alias, after: 0, limit: limit, in: scope)
-        if hasMetadata { first = try await registry.describe(first, in: scope) }
-        return .stream(
-            ActivityStream(registry: registry, alias: alias, scope: scope, first: first, includesMetadata: hasMetadata)
-        )
     }
 
     private enum Inclusion: String, CaseIterable { case metadata }
@@ -47,7 +45,12 @@ extension ScopedCall {
         var parameters = ParameterReader(call: call)
         let inclusion = readInclusion(&parameters)
         let body = try call.readChecked { ResolveBody.read(&$0) }
-        let found = try await resolveAliases(body, includesMetadata: parameters.checked(inclusion))
+        let includesMetadata = try parameters.checked(inclusion)
+        let valid = body.aliases.compactMap { try? $0.get() }
+        let limit = body.limitPerAlias
+        let found =
+            try await valid.isEmpty
+            ? [] : registry.resolve(valid, limitPerAlias: limit, includesMetadata: includesMetadata, in: scope)
         let count = found.reduce(0) { $0 + $1.activities.count }
         guard count > Self.mostWrittenAtOnce else { return body.response(of: found, activityCount: count) }
         // Serializing would block the other connections of the event loop.
@@ -58,21 +61,6 @@ extension ScopedCall {
 
     /// About a millisecond of work.
     private static var mostWrittenAtOnce: Int { 500 }
-
-    private func resolveAliases(_ body: ResolveBody, includesMetadata: Bool) async throws -> [ResolvedAlias] {
-        let aliases = body.aliases.compactMap { try? $0.get() }
-        guard !aliases.isEmpty else { return [] }
-        let (limit, most) = (body.limitPerAlias, includesMetadata ? Registry.mostDescribed : Registry.mostResolved)
-        var found = try await registry.resolve(aliases, limitPerAlias: limit, most: most, in: scope)
-        guard includesMetadata else { return found }
-        var described = try await registry.describe(found.flatMap(\.activities), in: scope)[...]
-        for index in found.indices {
-            let count = found[index].activities.count
-            found[index].activities = Array(described.prefix(count))
-            described = described.dropFirst(count)
-        }
-        return found
-    }
 
     func readAlias(_ parameters: inout ParameterReader) -> Alias? {
         let kind = parameters.path("kind", Alias.kind)
@@ -140,7 +128,7 @@ extension ScopedCall {
             json.writeAddress(of: request.alias, in: scope)
             json.member("channels", page.channels)
             json.array("installations") { json in
-                for entry in page.entries { entry.encode(to: &json, in: scope.app.bundleID) }
+                for entry in page.entries { entry.encode(to: &json, in: scope.app.bundleID, with: page.metadata) }
             }
             json.writeNextCursor(page.next, of: Self.list(of: request), in: scope)
         }
@@ -204,9 +192,11 @@ extension JSONWriter {
         member("pushType", kind.pushType)
     }
 
-    fileprivate mutating func line(_ value: some JSONEncodable) {
-        value.encode(to: &self)
-        newline()
+    fileprivate mutating func writeLines(_ activities: [ResolvedActivity], _ metadata: FoundMetadata?) {
+        for activity in activities {
+            activity.encode(to: &self, with: metadata)
+            newline()
+        }
     }
 
     private mutating func writeProblem(_ problem: Problem) { object { $0.member("problem", problem) } }
@@ -221,7 +211,7 @@ extension Problem {
 extension ResolvedAlias: JSONObjectEncodable {
     package func writeMembers(to json: inout JSONWriter) {
         json.member("alias", alias)
-        json.member("activities", activities)
+        json.array("activities") { json in for activity in activities { activity.encode(to: &json, with: metadata) } }
         json.member("channels", channels)
         json.member("truncated", isTruncated)
     }
@@ -237,7 +227,8 @@ struct ActivityStream: ResponseStream {
     let scope: Scope
     /// Read before the head is sent, so that a failure of Postgres is a 503.
     let first: AliasPage
-    var includesMetadata = false
+    /// Of the first page; nil unless requested.
+    var metadata: FoundMetadata?
     static let firstPageSize = 500
     /// Rows per read. A stalled reader keeps up to three times as many lines in memory.
     private static let rangeSize = 500
@@ -249,7 +240,7 @@ struct ActivityStream: ResponseStream {
             json.member("channels", first.channels)
         }
         json.newline()
-        for activity in first.activities { json.line(activity) }
+        json.writeLines(first.activities, metadata)
         try await writer.write(ByteBuffer(bytes: json.bytes))
         json = JSONWriter()
         var count = first.activities.count
@@ -259,10 +250,9 @@ struct ActivityStream: ResponseStream {
                 after: last,
                 in: scope,
                 rangeSize: Self.rangeSize,
-                prepare: { Lines(includesMetadata ? [] : $0, undescribed: includesMetadata ? $0 : []) }
-            ) { found in
-                let isWritten = found.undescribed.isEmpty
-                let lines = isWritten ? found : Lines(try await registry.describe(found.undescribed, in: scope))
+                includesMetadata: metadata != nil,
+                prepare: Lines.init
+            ) { lines in
                 count += lines.count
                 try await writer.write(lines.bytes)
             }
@@ -274,13 +264,11 @@ struct ActivityStream: ResponseStream {
     private struct Lines: Sendable {
         let count: Int
         let bytes: ByteBuffer
-        let undescribed: [ResolvedActivity]
 
-        init(_ activities: [ResolvedActivity], undescribed: [ResolvedActivity] = []) {
-            self.undescribed = undescribed
+        init(_ activities: [ResolvedActivity], _ metadata: FoundMetadata?) {
             // A line without aliases has some 300 bytes.
             var json = JSONWriter(reservingCapacity: activities.count * 384)
-            for activity in activities { json.line(activity) }
+            json.writeLines(activities, metadata)
             (count, bytes) = (activities.count, ByteBuffer(bytes: json.bytes))
         }
     }

@@ -143,7 +143,7 @@ extension ScopedCall {
         let position = try readCursor(&parameters, of: list, "this alias")
         let (kind, alias) = try parameters.checked(named, candidate)
         // One more than requested shows whether there is another page.
-        var found = try await registry.tokens(
+        let found = try await registry.tokens(
             under: alias,
             kind,
             attributesType: attributesType,
@@ -152,11 +152,11 @@ extension ScopedCall {
             in: scope
         )
         let last = found.count > limit ? found[limit - 1] : nil
-        if includesMetadata { found = try await registry.describe(found, in: scope) }
+        let metadata = try await includesMetadata ? registry.metadata(found.map(\.installation), in: scope) : nil
         return .json { json in
             json.writeAddress(of: alias, for: kind, in: scope)
             json.array("tokens") { json in
-                for token in found.prefix(limit) { token.encode(to: &json, in: scope.app.bundleID) }
+                for token in found.prefix(limit) { token.encode(to: &json, in: scope.app.bundleID, with: metadata) }
             }
             json.writeNextCursor(last?.position, of: list ?? [], in: scope)
         }

@@ -55,7 +55,7 @@ final class ServiceMetrics: Sendable {
         case .connections:
             let states = [("busy", connections.busy), ("idle", connections.idle)]
             text.add(metric, states.map { (MetricsText.labels([("state", $0)]), Double($1)) })
-        case .connectionLimit: text.add(metric, Double(connections.maximum))
+        case .connectionLimit: text.add(metric, Double(registry.mostConnections))
         case .connectionQueue: text.add(metric, Double(connections.waiting))
         case .connects: text.add(metric, Double(connections.opened))
         case .connectFailures: text.add(metric, Double(connections.failures))

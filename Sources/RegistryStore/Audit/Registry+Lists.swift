@@ -51,20 +51,7 @@ extension Registry {
                 .decode { (aliases: try $0["aliases"], channels: try $0["channels"]) }[0]
         }
     }
-}
 
-package enum ActivitySearch: Sendable, Hashable {
-    case id(UTF8Text)
-    case alias(kind: UTF8Text?, value: UTF8Text)
-    /// The first bytes of its token's SHA-256, at least one.
-    case fingerprint([UInt8])
-    /// The first bytes of its installation's hash. Finds activities that have not ended.
-    case installation([UInt8])
-    case running
-    case over
-}
-
-extension Registry {
     package func findActivities(
         _ searches: [ActivitySearch],
         limit: Int,
@@ -98,6 +85,17 @@ extension Registry {
             try session.run(query, values).decode { try $0["installation_hash"] }
         }
     }
+}
+
+package enum ActivitySearch: Sendable, Hashable {
+    case id(UTF8Text)
+    case alias(kind: UTF8Text?, value: UTF8Text)
+    /// The first bytes of its token's SHA-256, at least one.
+    case fingerprint([UInt8])
+    /// The first bytes of its installation's hash. Finds activities that have not ended.
+    case installation([UInt8])
+    case running
+    case over
 }
 
 extension ActivitySearch {

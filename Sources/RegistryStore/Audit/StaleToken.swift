@@ -35,10 +35,10 @@ package struct StaleFilter: Sendable, Hashable {
         unconfirmedFor ?? (kind.holder == .activity ? .seconds(2 * 3600) : .seconds(3 * 86_400))
     }
 
-    package func reasons(of kind: TokenKind) -> Set<StaleReason> {
-        let possible: Set<StaleReason> =
-            kind.holder == .activity ? [.unconfirmed, .expired, .quarantined] : [.unconfirmed, .quarantined]
-        return reason.map { possible.intersection([$0]) } ?? possible
+    /// Only activities expire.
+    package func reasons(of kind: TokenKind) -> [StaleReason] {
+        let possible = StaleReason.allCases.filter { kind.holder == .activity || $0 != .expired }
+        return reason.map { reason in possible.filter { $0 == reason } } ?? possible
     }
 
     package func concerns(_ other: TokenKind) -> Bool {

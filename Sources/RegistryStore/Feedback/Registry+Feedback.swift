@@ -12,8 +12,11 @@ extension Registry {
     package func apply(_ reports: [FeedbackReport], in scope: Scope, by who: UTF8Text) async throws -> FeedbackOutcome {
         let failures = reports.failedLeases
         if !failures.isEmpty {
-            let unit = LeaseUnit(scope: scope, who: who)
-            try await transact { transaction, _ in try unit.fail(failures, in: transaction) }
+            try await transact { transaction, _ in
+                try scope.end(Array(failures.keys), .startFailed, by: who, in: transaction) { lease, now in
+                    lease.fail(failures[lease.id] ?? "", at: now)
+                }
+            }
         }
         let tokenReports = reports.map { TokenReport($0, digest: TokenDigest($0.token)) }
         return try await write { session in
@@ -32,6 +35,18 @@ extension Registry {
                 decision.result(isKnownIn: elsewhere.contains(report.digest) ? scope.environment.other : nil)
             }
             return FeedbackOutcome(results: results, trippedKinds: trippedKinds)
+        }
+    }
+
+    package func quarantineGuards(of app: App) async throws -> [QuarantineGuard] {
+        try await read { session in
+            try session.run("feedback.list-guards", ["app": app.id, "window": BurstGuard.window]).decode { row in
+                QuarantineGuard(
+                    environment: try row["environment"],
+                    kind: try row["kind"],
+                    trippedAt: try row["tripped_at"]
+                )
+            }
         }
     }
 }
@@ -83,6 +98,9 @@ extension Scope {
         let found = try session.run("feedback.find-values", ["scope": id, "digests": Array(Set(digests))])
         return Set(try found.decode(TokenValue.self).filter(\.isKnown).map(\.digest))
     }
+
+    /// The scope and the names of its kinds of tokens, each of which has a guard.
+    var kinds: QueryValues { ["scope": id, "kinds": app.settings.allTokenKinds.map(\.name)] }
 }
 
 /// Locks for work on token values: also the activities that own the values, and the slots that have them.
@@ -137,23 +155,4 @@ package struct QuarantineGuard: Sendable, Hashable {
     package let environment: APNSEnvironment
     package let kind: String
     package let trippedAt: Date
-}
-
-extension Scope {
-    /// The scope and the names of its kinds of tokens, each of which has a guard.
-    var kinds: QueryValues { ["scope": id, "kinds": app.settings.allTokenKinds.map(\.name)] }
-}
-
-extension Registry {
-    package func quarantineGuards(of app: App) async throws -> [QuarantineGuard] {
-        try await read { session in
-            try session.run("feedback.list-guards", ["app": app.id, "window": BurstGuard.window]).decode { row in
-                QuarantineGuard(
-                    environment: try row["environment"],
-                    kind: try row["kind"],
-                    trippedAt: try row["tripped_at"]
-                )
-            }
-        }
-    }
 }

@@ -28,65 +28,60 @@ extension Registry {
         }
     }
 
+    /// Values per transaction, kept low because reports wait.
+    static let releasePageSize = 500
+
     /// Runs in small transactions; repeat it after an interruption.
     ///
     /// Each page locks the burst guards but does not switch them. Between two pages, the window never contains more
     /// quarantines than before the first page, so the release trips no guard. A quarantine made between two pages is
     /// later than `last`, so the number of pages is limited.
     package func releaseAll(in scope: Scope, by who: UTF8Text) async throws -> Int {
-        let unit = ReleaseUnit(scope: scope, who: who)
-        let readLast = [unit.lockGuards, Query("feedback.read-last-quarantine")(scope.kinds)]
+        let readLast = [scope.lockGuards, Query("feedback.read-last-quarantine")(scope.kinds)]
         let last = try await write { try $0.pipeline(readLast)[1].decode { try $0["quarantined_at"] as Timestamp? }[0] }
         guard let last else { return 0 }
-        let find = Query("feedback.find-quarantined-page")(scope.kinds + ["last": last, "limit": ReleaseUnit.pageSize])
+        let find = Query("feedback.find-quarantined-page")(scope.kinds + ["last": last, "limit": Self.releasePageSize])
         var total = 0
         while true {
             let released = try await transact { transaction, additionalIDs in
-                let found = try transaction.pipeline([unit.lockGuards, find])[1].decode(TokenValue.self)
-                return try unit.release(found, in: transaction, locking: additionalIDs)
+                let found = try transaction.pipeline([scope.lockGuards, find])[1].decode(TokenValue.self)
+                return try scope.release(found, by: who, in: transaction, locking: additionalIDs)
             }
             total += released
-            guard released == ReleaseUnit.pageSize else { return total }
+            guard released == Self.releasePageSize else { return total }
         }
     }
 
     /// - Parameter find: returns a row if the record has a token, with nulls if the token is not quarantined.
     /// - Returns: whether the value was quarantined; nil without a token.
     private func releaseOne(_ find: SQL, in scope: Scope, by who: UTF8Text) async throws -> Bool? {
-        let unit = ReleaseUnit(scope: scope, who: who)
-        return try await transact { transaction, additionalIDs in
-            let found = try transaction.pipeline([unit.lockGuards, find])[1]
+        try await transact { transaction, additionalIDs in
+            let found = try transaction.pipeline([scope.lockGuards, find])[1]
             guard !found.isEmpty else { return nil }
             let values = try found.decode { row in
                 try (row["token_digest"] as TokenDigest?).map { _ in try TokenValue(row: row) }
             }
-            return try unit.release(values.compactMap(\.self), in: transaction, locking: additionalIDs) > 0
+            return try scope.release(values.compactMap(\.self), by: who, in: transaction, locking: additionalIDs) > 0
         }
     }
 }
 
-/// A release from quarantine. While it locks the burst guards, reports do not quarantine and other sessions do not
-/// release.
-struct ReleaseUnit {
-    let scope: Scope
-    let who: UTF8Text
-
-    /// Values per transaction, kept low because reports wait.
-    static let pageSize = 500
-
-    fileprivate var lockGuards: SQL { Query("feedback.lock-guards")(scope.kinds) }
+extension Scope {
+    /// While a release holds this lock, reports do not quarantine and other sessions do not release.
+    fileprivate var lockGuards: SQL { Query("feedback.lock-guards")(kinds) }
 
     fileprivate func release(
         _ found: [TokenValue],
+        by who: UTF8Text,
         in transaction: borrowing PostgresTransaction,
         locking additionalIDs: Set<ActivityID>
     ) throws -> Int {
         guard !found.isEmpty else { return 0 }
-        var locks = RowLocks(scope: scope, ids: additionalIDs)
+        var locks = RowLocks(scope: self, ids: additionalIDs)
         locks.add(found)
         var rows = try locks.lockValues(transaction)
         let released = found.filter { rows.release($0.digest, by: who) }.count
-        try rows.write(in: scope, transaction)
+        try rows.write(in: self, transaction)
         return released
     }
 }

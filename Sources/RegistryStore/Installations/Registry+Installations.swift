@@ -34,6 +34,31 @@ extension Registry {
             return record
         }
     }
+
+    /// Removes start and device tokens, aliases and metadata, and ends activities, if observed at or before the
+    /// log-out. An unknown installation gets a tombstone.
+    ///
+    /// The log-out's transaction ends the first thousand activities; further transactions end a thousand each. Once the
+    /// log-out is committed, none is deliverable.
+    package func logOut(
+        _ installation: InstallationHash,
+        observedAt: Date?,
+        in scope: Scope,
+        by who: UTF8Text,
+        claimant: Claimant = .any
+    ) async throws {
+        let observedAt = observedAt.map(Timestamp.init)
+        let request = InstallationRequest(installation, observedAt: observedAt, claimant: claimant, actor: who)
+        let unit = LogOutUnit(request: request, scope: scope)
+        let first = try await transact { transaction, _ in try unit.logOut(in: transaction) }
+        var next = first.next
+        while let key = next {
+            next = try await transact { transaction, _ in
+                let search = unit.search(after: key, startedBy: first.time)
+                return try unit.end(at: first.endedAt).endPage(search, transaction).next
+            }
+        }
+    }
 }
 
 extension LockedRows {
@@ -157,33 +182,6 @@ package struct InstallationRecord: Sendable, Hashable, DecodableRow, JSONObjectE
                     let availability = token.facts.availability
                     json.member("reason", ifPresent: availability == .handedOut ? nil : availability.rawValue)
                 }
-            }
-        }
-    }
-}
-
-extension Registry {
-    /// Removes start and device tokens, aliases and metadata, and ends activities, if observed at or before the
-    /// log-out. An unknown installation gets a tombstone.
-    ///
-    /// The log-out's transaction ends the first thousand activities; further transactions end a thousand each. Once the
-    /// log-out is committed, none is deliverable.
-    package func logOut(
-        _ installation: InstallationHash,
-        observedAt: Date?,
-        in scope: Scope,
-        by who: UTF8Text,
-        claimant: Claimant = .any
-    ) async throws {
-        let observedAt = observedAt.map(Timestamp.init)
-        let request = InstallationRequest(installation, observedAt: observedAt, claimant: claimant, actor: who)
-        let unit = LogOutUnit(request: request, scope: scope)
-        let first = try await transact { transaction, _ in try unit.logOut(in: transaction) }
-        var next = first.next
-        while let key = next {
-            next = try await transact { transaction, _ in
-                let search = unit.search(after: key, startedBy: first.time)
-                return try unit.end(at: first.endedAt).endPage(search, transaction).next
             }
         }
     }

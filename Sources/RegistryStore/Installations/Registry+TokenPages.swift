@@ -2,13 +2,6 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-extension ResolvedToken {
-    /// The 32 bytes of the hash, and the attributes type for kinds that have it.
-    package var position: ListPosition {
-        ListPosition(rest: installation.bytes + Array((attributesType?.string ?? "").utf8))
-    }
-}
-
 extension Registry {
     /// - Parameters:
     ///   - attributesType: limits start tokens to this type.
@@ -40,6 +33,34 @@ extension Registry {
                     confirmedAt: try row["confirmed_at"]
                 )
             }
+        }
+    }
+}
+
+/// A deliverable token of an installation.
+package struct ResolvedToken: Sendable, Hashable {
+    package let kind: TokenKind
+    package let token: PushToken
+    package let installation: InstallationHash
+    package let attributesType: UTF8Text?
+    package let observedAt: Date
+    package let confirmedAt: Date
+
+    /// The 32 bytes of the hash, and the attributes type for kinds that have it.
+    package var position: ListPosition {
+        ListPosition(rest: installation.bytes + Array((attributesType?.string ?? "").utf8))
+    }
+
+    package func encode(to json: inout JSONWriter, in app: BundleID, with metadata: FoundMetadata?) {
+        json.object { json in
+            json.hex("token", token.bytes)
+            json.hex("installation", installation.bytes)
+            json.member("attributesType", ifPresent: attributesType)
+            json.member("observedAt", observedAt)
+            json.member("confirmedAt", confirmedAt)
+            json.member("topic", kind.topic(of: app))
+            json.member("pushType", kind.pushType)
+            metadata?.write(installation, to: &json)
         }
     }
 }

@@ -1,4 +1,3 @@
-import PostgresDriver
 import Synchronization
 
 package struct StoreMetrics: Sendable {
@@ -29,15 +28,13 @@ package struct StoreMetrics: Sendable {
 }
 
 /// Counts values by upper bounds, with their sum, like a Prometheus histogram.
-///
-/// Recording takes two atomic additions. A concurrent snapshot may lack one.
 package final class Histogram: Sendable {
     package struct Snapshot: Sendable, Hashable {
         /// Upper bounds, ascending.
         package let bounds: [Double]
         /// Not cumulative. The last bucket counts values above all bounds.
-        package let counts: [Int]
-        package let sum: Double
+        package fileprivate(set) var counts: [Int]
+        package fileprivate(set) var sum = 0.0
         package var count: Int { counts.reduce(0, +) }
     }
 
@@ -47,67 +44,25 @@ package final class Histogram: Sendable {
     ]
     package static let sizes: [Double] = [1, 2, 4, 8, 16, 32, 64, 128]
 
-    private final class Bucket: Sendable {
-        let count = Atomic<Int>(0)
-    }
-
     private let bounds: [Double]
-    private let buckets: [Bucket]
-    /// The bits of a Double, because atomics have no floating-point addition.
-    private let sum = Atomic<UInt64>(0)
+    private let state: Mutex<Snapshot>
 
     package init(bounds: [Double]) {
         self.bounds = bounds
-        buckets = (0...bounds.count).map { _ in Bucket() }
+        state = Mutex(Snapshot(bounds: bounds, counts: Array(repeating: 0, count: bounds.count + 1)))
     }
 
-    package var snapshot: Snapshot {
-        Snapshot(
-            bounds: bounds,
-            counts: buckets.map { $0.count.load(ordering: .relaxed) },
-            sum: Double(bitPattern: sum.load(ordering: .relaxed))
-        )
-    }
+    package var snapshot: Snapshot { state.withLock(\.self) }
 
     package func record(_ value: Double) {
         let bucket = bounds.firstIndex { value <= $0 } ?? bounds.count
-        buckets[bucket].count.wrappingAdd(1, ordering: .relaxed)
-        add(value)
+        state.withLock { state in
+            state.counts[bucket] += 1
+            state.sum += value
+        }
     }
 
     package func record(_ duration: Duration) { record(duration / .seconds(1)) }
-
-    private func add(_ value: Double) {
-        var old = sum.load(ordering: .relaxed)
-        while true {
-            let new = (Double(bitPattern: old) + value).bitPattern
-            let (isDone, now) = sum.compareExchange(expected: old, desired: new, ordering: .relaxed)
-            if isDone { return }
-            old = now
-        }
-    }
-}
-
-package struct ConnectionCounts: Sendable, Hashable {
-    package let idle: Int
-    package let busy: Int
-    package let maximum: Int
-    package let waiting: Int
-    package let opened: Int
-    package let failures: Int
-    /// Units of work retried after an error without effect.
-    package let retries: Int
-
-    init(_ pool: PostgresPool) {
-        let statistics = pool.statistics
-        idle = statistics.idle
-        busy = statistics.busy
-        maximum = pool.maximumConnections
-        waiting = statistics.waiting
-        opened = statistics.connects
-        failures = statistics.failures
-        retries = statistics.retries
-    }
 }
 
 /// Times one unit of work: its wait for a connection, and each batch or call. A retried unit counts once, when it ends.
@@ -129,7 +84,13 @@ final class Stopwatch: Sendable {
 
     /// Failed statements may be retried, so they count as running until then.
     func timed<Value>(_ body: () throws -> Value) rethrows -> (value: Value, time: Duration) {
-        begin()
+        let now = ContinuousClock.now
+        let isFirst = state.withLock { state in
+            defer { state.hasConnection = true }
+            state.start = state.start ?? now
+            return !state.hasConnection
+        }
+        if isFirst { waits.record(now - made) }
         let value = try body()
         return (value, end())
     }
@@ -138,16 +99,6 @@ final class Stopwatch: Sendable {
         let now = ContinuousClock.now
         if state.withLock({ !$0.hasConnection }) { waits.record(now - made) }
         end(at: now)
-    }
-
-    private func begin() {
-        let now = ContinuousClock.now
-        let isFirst = state.withLock { state in
-            defer { state.hasConnection = true }
-            state.start = state.start ?? now
-            return !state.hasConnection
-        }
-        if isFirst { waits.record(now - made) }
     }
 
     @discardableResult private func end(at now: ContinuousClock.Instant = .now) -> Duration {

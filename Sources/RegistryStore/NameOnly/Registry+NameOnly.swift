@@ -86,11 +86,8 @@ private struct NameOnlyUnit {
         let locks = RowLocks(scope: scope, ids: Set([former].compactMap(\.self)), installations: [])
         var rows = try locks.lockRows(transaction)
         let newID = ActivityID.serverMade(after: former, at: rows.now.date)
-        let ended: ActivityID?
-        do throws(Rejection) {
-            ended = try identity.value.end(observedAt: observedAt, in: rows, newID: newID)
-        } catch {
-            throw Problem(error, at: rows.now)
+        let ended = try rows.decide { rows throws(Rejection) in
+            try identity.value.end(observedAt: observedAt, in: rows, newID: newID)
         }
         let unit = EndUnit(scope: scope, reason: reason, observedAt: observedAt, who: who, claimant: claimant)
         if let ended { _ = try unit.apply(to: [ended], &rows, transaction) }

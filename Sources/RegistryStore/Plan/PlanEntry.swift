@@ -6,36 +6,30 @@ import RegistryRules
 /// A sender's next step for one phone, or for one activity without an installation.
 package struct PlanEntry: Sendable, Hashable {
     package let installation: InstallationHash?
+    /// The key of the running activity; nil if none runs.
+    let key: Int64?
     package let decision: PlanDecision
     /// The broadcast channel that a new activity may follow; nil if the alias has none or the phone supports none.
-    package var channelID: UTF8Text?
-    /// The metadata of the activity, if the caller requested it.
-    package var metadata: Metadata?
-    /// The metadata of the installation, if the caller requested it.
-    package var installationMetadata: Metadata?
-}
+    package let channelID: UTF8Text?
 
-extension PlanEntry {
     /// Contains a token only if the step is a push to it.
-    package func encode(to json: inout JSONWriter, in app: BundleID) {
+    package func encode(to json: inout JSONWriter, in app: BundleID, with metadata: FoundMetadata?) {
         json.object { json in
             writeStep(to: &json, in: app)
-            json.raw("metadata", ifPresent: metadata?.canonicalJSON)
-            json.raw("installationMetadata", ifPresent: installationMetadata?.canonicalJSON)
+            metadata?.write(activity: key, installation, to: &json)
         }
     }
 
     private func writeStep(to json: inout JSONWriter, in app: BundleID) {
         json.member("action", decision.action)
-        switch decision {
-        case .update(let activity, let time):
+        if let activity = decision.activity {
             activity.writeMembers(to: &json)
-            return json.member("retryAt", ifPresent: time?.date)
-        case .end(let activity): return activity.writeMembers(to: &json)
-        default: json.hex("installation", ifPresent: installation?.bytes)
+        } else {
+            json.hex("installation", ifPresent: installation?.bytes)
         }
         switch decision {
-        case .update, .end: return
+        case .update(_, let time): json.member("retryAt", ifPresent: time?.date)
+        case .end: break
         case .start(let token, let lease, let replaced):
             json.hex("token", token.bytes)
             json.member("leaseId", lease.id.description)
@@ -66,6 +60,14 @@ extension PlanEntry {
 }
 
 extension PlanDecision {
+    /// The running activity that gets the push.
+    fileprivate var activity: ResolvedActivity? {
+        switch self {
+        case .update(let activity, _), .end(let activity): activity
+        default: nil
+        }
+    }
+
     package var action: String {
         switch self {
         case .update: "update"

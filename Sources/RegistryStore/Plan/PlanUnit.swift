@@ -187,3 +187,26 @@ extension Scope {
         ])
     }
 }
+
+extension PlanFacts {
+    /// A row of `plan.read-activities`.
+    init(of installation: InstallationHash, _ row: NamedRow) throws {
+        self.init(installation: installation)
+        registeredAt = try row["registered_at"]
+        newestAt = try row["newest_at"]
+        wasDismissed = try row["was_dismissed"]
+        running = try (row["activity_key"] as Int64?) == nil ? nil : PlanFacts.RunningActivity(row: row)
+    }
+}
+
+extension PlanFacts.RunningActivity: DecodableRow {
+    package init(row: NamedRow) throws {
+        let reason: TokenAvailability? = try row["reason"]
+        self.init(
+            deliverable: reason == nil ? try ResolvedActivity(row: row) : nil,
+            reason: reason,
+            createdAt: try row["created_at"],
+            key: try row["activity_key"]
+        )
+    }
+}

@@ -22,27 +22,28 @@ extension Registry {
                 try unit.takeLeases(starts, hasChannel: found.hasChannel, in: transaction)
             }
         }
-        var entries = found.activities.map {
-            unit.entry($0.decision, $0.installation, key: $0.running.key, on: found)
-        }
+        var entries = found.activities.map { found.entry($0.decision, $0.installation, key: $0.running.key) }
         for phone in found.phones {
             let hash = phone.facts.installation
             let decision = phone.decision.lease.flatMap { _ in taken[hash] } ?? phone.decision
-            let entry = unit.entry(decision, hash, key: phone.facts.running?.key, on: found)
+            let entry = found.entry(decision, hash, key: phone.facts.running?.key)
             if let index = phone.index { entries[index] = entry } else { entries.append(entry) }
         }
-        return PlanPage(entries: entries, channels: found.channels, next: found.next)
+        let metadata = request.includesMetadata ? found.metadata : nil
+        return PlanPage(entries: entries, channels: found.channels, metadata: metadata, next: found.next)
     }
 
     package func release(_ lease: LeaseID, in scope: Scope, by who: UTF8Text) async throws {
-        let unit = LeaseUnit(scope: scope, who: who)
-        try await transact { transaction, _ in try unit.release(lease, in: transaction) }
+        try await transact { transaction, _ in
+            try scope.end([lease], .leaseReleased, by: who, in: transaction) { $0.release(at: $1) }
+        }
     }
 }
 
 package struct PlanPage: Sendable, Hashable {
-    package internal(set) var entries: [PlanEntry]
+    package let entries: [PlanEntry]
     package let channels: [BroadcastChannel]
+    package let metadata: FoundMetadata?
     package let next: ListPosition?
 }
 
@@ -55,9 +56,15 @@ struct FoundPlan: Sendable {
     private(set) var next: ListPosition?
     var phones: [PlanUnit.Phone] = []
     /// Read if the caller asked for it or the alias has a channel.
-    var metadata = FoundMetadata()
+    var metadata: FoundMetadata?
 
     var hasChannel: Bool { !channels.isEmpty }
+
+    func entry(_ decision: PlanDecision, _ installation: InstallationHash?, key: Int64?) -> PlanEntry {
+        let phone = installation.flatMap { metadata?.installations[$0] }
+        let channelID = phone?.supportsChannels == true ? channels.first?.id : nil
+        return PlanEntry(installation: installation, key: key, decision: decision, channelID: channelID)
+    }
 
     mutating func add(_ activities: [PlanUnit.Activity], limit: Int, lookedThrough last: Int64?) {
         let page = activities.prefix(limit)

@@ -1,7 +1,8 @@
+import PostgresDriver
 import RegistryCore
 
 package struct AliasPage: Sendable, Hashable {
-    package internal(set) var activities: [ResolvedActivity]
+    package let activities: [ResolvedActivity]
     package let channels: [BroadcastChannel]
     /// More activities may follow this key; nil for the last page.
     package let next: Int64?
@@ -44,5 +45,34 @@ struct AliasRows: Sendable {
         }
         let first = Array(found.prefix(limit))
         return AliasPage(activities: first, channels: channels, next: first.last?.key ?? last)
+    }
+}
+
+/// A row of an alias; the activity is nil if its token is withheld.
+struct AliasRow: DecodableRow {
+    let key: Int64
+    let activity: ResolvedActivity?
+
+    init(row: NamedRow) throws {
+        key = try row["row_key"]
+        activity = try row["activity_key"] as Int64? == nil ? nil : ResolvedActivity(row: row)
+    }
+}
+
+extension ResolvedActivity: DecodableRow {
+    package init(row: NamedRow) throws {
+        self.init(
+            key: try row["activity_key"],
+            activityID: try row["activity_id"],
+            token: try row["token"],
+            installation: try row["installation_hash"],
+            facts: try ActivityFacts(forSenders: row),
+            startedAt: try row["started_at"],
+            startsAt: try row["starts_at"],
+            observedAt: try row["token_observed_at"],
+            confirmedAt: try row["confirmed_at"],
+            expiresAt: try row["expires_at"],
+            revision: try row["revision"]
+        )
     }
 }

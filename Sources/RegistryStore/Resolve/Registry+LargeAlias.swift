@@ -9,17 +9,24 @@ extension Registry {
     /// - Parameters:
     ///   - key: the last known activity's key.
     ///   - rangeSize: the alias's rows per range, including withheld ones.
-    ///   - prepare: converts a range's activities on the connection's thread.
+    ///   - prepare: converts a range's activities, with their metadata if requested, on the connection's thread.
     ///   - receive: called for each range, including empty ones, in the order of keys.
     package func forEachRange<Range: Sendable>(
         of alias: Alias,
         after key: Int64,
         in scope: Scope,
         rangeSize: Int,
-        prepare: @escaping @Sendable ([ResolvedActivity]) -> Range,
+        includesMetadata: Bool = false,
+        prepare: @escaping @Sendable ([ResolvedActivity], FoundMetadata?) -> Range,
         receive: (Range) async throws -> Void
     ) async throws {
-        let largeAlias = LargeAlias(registry: self, alias: alias, scope: scope, rangeSize: rangeSize)
+        let largeAlias = LargeAlias(
+            registry: self,
+            alias: alias,
+            scope: scope,
+            rangeSize: rangeSize,
+            includesMetadata: includesMetadata
+        )
         let firstEnds = try await largeAlias.ends(after: key)
         try await withThrowingTaskGroup(of: FoundRange<Range>.self) { group in
             var ends = [0: firstEnds.first, 1: firstEnds.second]
@@ -55,6 +62,7 @@ private struct LargeAlias: Sendable {
     let alias: Alias
     let scope: Scope
     let rangeSize: Int
+    let includesMetadata: Bool
 
     /// One range is received while two connections read ahead.
     static let rangesAtOnce = 3
@@ -73,7 +81,7 @@ private struct LargeAlias: Sendable {
         _ index: Int,
         after start: Int64,
         through end: Int64,
-        _ prepare: @escaping @Sendable ([ResolvedActivity]) -> Content
+        _ prepare: @escaping @Sendable ([ResolvedActivity], FoundMetadata?) -> Content
     ) async throws -> FoundRange<Content> {
         let isDense = end - start <= Int64(rangeSize) * Self.sparseness
         let read: Query = isDense ? "resolve.read-dense-range" : "resolve.read-range"
@@ -83,7 +91,10 @@ private struct LargeAlias: Sendable {
             let results = try session.pipeline([range] + bound)
             let activities = try results[0].decode(ResolvedActivity.self)
             let later = try bound.isEmpty ? .max : Self.end(results[1])
-            return FoundRange(index: index, content: prepare(activities), endOfTheOneAfterNext: later)
+            let metadata =
+                includesMetadata
+                ? try FoundMetadata(of: activities.map(\.key), activities.map(\.installation), in: scope, session) : nil
+            return FoundRange(index: index, content: prepare(activities, metadata), endOfTheOneAfterNext: later)
         }
     }
 

@@ -5,7 +5,8 @@ import RegistryCore
 package struct ResolvedAlias: Sendable, Hashable {
     package let alias: Alias
     /// The deliverable activities of the alias, in the order of their keys.
-    package var activities: [ResolvedActivity]
+    package let activities: [ResolvedActivity]
+    package let metadata: FoundMetadata?
     package let channels: [BroadcastChannel]
     package let isTruncated: Bool
 }
@@ -70,6 +71,8 @@ extension Registry {
     /// Maximum activities that ``resolve(_:limitPerAlias:most:in:)`` returns or examines, including repetitions: about
     /// 4 MiB of JSON.
     package static let mostResolved = 10_000
+    /// The same with metadata.
+    private static let mostDescribed = 1000
 
     /// The aliases in the given order, with at most `limitPerAlias` activities each and `most` in total.
     ///
@@ -78,8 +81,10 @@ extension Registry {
         _ aliases: [Alias],
         limitPerAlias: Int,
         most: Int = mostResolved,
+        includesMetadata: Bool = false,
         in scope: Scope
     ) async throws -> [ResolvedAlias] {
+        let most = includesMetadata ? Self.mostDescribed : most
         var indices: [Alias: Int] = [:]
         var distinct: [Alias] = []
         for alias in aliases where indices[alias] == nil {
@@ -94,6 +99,9 @@ extension Registry {
             rows[index] = try await fill(rows[index], of: distinct[index], in: scope, &looks)
         }
         let pages = rows.map(\.page)
+        let found = includesMetadata ? pages.flatMap(\.activities) : []
+        let metadata =
+            includesMetadata ? try await metadata(of: found.map(\.key), found.map(\.installation), in: scope) : nil
         var rest = most
         return aliases.compactMap { alias in
             guard let index = indices[alias] else { return nil }
@@ -103,6 +111,7 @@ extension Registry {
             return ResolvedAlias(
                 alias: alias,
                 activities: shown < found.count ? Array(found.prefix(shown)) : found,
+                metadata: metadata,
                 channels: pages[index].channels,
                 isTruncated: shown < found.count || pages[index].next != nil || index >= complete
             )
@@ -115,8 +124,4 @@ extension Registry {
             try session.run("resolve.read-activity", ["scope": scope.id, "id": id]).decode(ActivityRecord.self).first
         }
     }
-}
-
-extension Query {
-    static let readPage: Query = "resolve.read-page"
 }

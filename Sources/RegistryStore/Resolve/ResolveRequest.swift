@@ -80,5 +80,6 @@ struct ResolveRequest: Sendable {
 }
 
 extension Query {
+    static let readPage: Query = "resolve.read-page"
     fileprivate static let readPages: Query = "resolve.read-pages"
 }

@@ -13,10 +13,6 @@ enum Distribution {
         migration.sql.matches(of: #/CREATE TABLE (\w+) \(/#).map { String($0.1) }
     }
 
-    /// The service's session settings. They are set for the role, because the coordinator does not pass them to its
-    /// sessions on workers, where sums of local times and plans depend on them.
-    static let settings = PostgresPool.settings
-
     static let isInstalled: SQL = "SELECT EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'citus')"
 
     /// Whether the registry's tables are distributed; nil without the extension.
@@ -89,7 +85,7 @@ package struct DistributionCondition: Sendable, Hashable {
         package var unsafeSettings: [UnsafeDurability] = []
 
         fileprivate mutating func recordSetting(_ setting: String, _ value: String) {
-            if let needed = Distribution.settings[setting], needed != value { otherSettings[setting] = value }
+            if let needed = PostgresPool.settings[setting], needed != value { otherSettings[setting] = value }
             if let safe = UnsafeDurability.safeValues.first(where: { $0.0 == setting }), !safe.1.contains(value) {
                 unsafeSettings.append(UnsafeDurability(setting: setting, value: value, worker: name))
             }
@@ -187,9 +183,11 @@ enum DistributionStatements {
             """
     }
 
+    /// The coordinator does not pass its sessions' settings to workers, where sums of local times and plans depend on
+    /// them.
     static let roleSettings: SQL = """
         SELECT format('ALTER ROLE CURRENT_USER IN DATABASE %I SET %I = %L', current_database(), s.name, s.value)
-        FROM unnest(\(Distribution.settings.map(\.key)), \(Distribution.settings.map(\.value))) AS s (name, value)
+        FROM unnest(\(PostgresPool.settings.map(\.key)), \(PostgresPool.settings.map(\.value))) AS s (name, value)
         """
 
     static let placement: SQL = """
@@ -219,6 +217,6 @@ enum DistributionStatements {
         SELECT jsonb_object_agg(s.name, current_setting(s.name)) FROM unnest(ARRAY[\(names)]) AS s (name)
         """
 
-    private static let names = (UnsafeDurability.safeValues.map(\.0) + Distribution.settings.keys)
+    private static let names = (UnsafeDurability.safeValues.map(\.0) + PostgresPool.settings.keys)
         .map { "'\($0)'" }.joined(separator: ", ")
 }

@@ -125,20 +125,16 @@ package struct SchemaMigrator: Sendable {
                 let pending = try SchemaStatus(applied: Self.applied(session)).pending
                 try session.simple(Self.table)
                 for migration in pending {
-                    try Self.apply(migration, session)
+                    // One by one, because Citus forwards a command's whole text to nodes that accept only one command
+                    // each.
+                    try session.transaction { transaction in
+                        for command in migration.commands + [migration.record] { try transaction.simple(command) }
+                    }
                     onApplied(migration)
                 }
                 for table in try Self.distribute(session, isWanted: distributes) { onDistributed(table) }
                 return pending
             }
-        }
-    }
-
-    /// Applies a migration in its own transaction. Commands are sent one by one, because Citus forwards a command's
-    /// whole text to nodes that accept only one command each.
-    private static func apply(_ migration: Migration, _ session: borrowing PostgresSession) throws {
-        try session.transaction { transaction in
-            for command in migration.commands + [migration.record] { try transaction.simple(command) }
         }
     }
 

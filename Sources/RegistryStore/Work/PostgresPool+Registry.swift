@@ -52,30 +52,7 @@ extension PostgresPool {
         "client_min_messages": "warning", "jit": "off", "TimeZone": "UTC",
         "seq_page_cost": "20", "random_page_cost": "1",
     ]
-}
 
-/// A pooler in transaction or statement mode gives one Postgres session to several connections, so that their settings
-/// and prepared statements mix.
-package struct SharedSessions: Error, Sendable, Hashable, CustomStringConvertible {
-    package init() {}
-
-    package var detail: String {
-        "A pooler in transaction mode hands one session of Postgres to several connections, so their settings and statements mix."
-    }
-
-    package var remedy: String {
-        "Connect to Postgres itself (port 5432 at Supabase), or set pool_mode = session in PgBouncer."
-    }
-
-    package var description: String { "\(detail) \(remedy)" }
-
-    /// duplicate_prepared_statement, invalid_sql_statement_name
-    package static func caused(_ error: any Error) -> Bool {
-        ["42P05", "26000"].contains((error as? PostgresError)?.sqlState)
-    }
-}
-
-extension PostgresPool {
     /// Searches one connection's mark in another connection.
     package func refuseSharedSessions() async throws {
         let isShared = try await withOwnConnection { other in
@@ -111,5 +88,26 @@ extension PostgresPool {
             if found == mark { return true }
         }
         return false
+    }
+}
+
+/// A pooler in transaction or statement mode gives one Postgres session to several connections, so that their settings
+/// and prepared statements mix.
+package struct SharedSessions: Error, Sendable, Hashable, CustomStringConvertible {
+    package init() {}
+
+    package var detail: String {
+        "A pooler in transaction mode hands one session of Postgres to several connections, so their settings and statements mix."
+    }
+
+    package var remedy: String {
+        "Connect to Postgres itself (port 5432 at Supabase), or set pool_mode = session in PgBouncer."
+    }
+
+    package var description: String { "\(detail) \(remedy)" }
+
+    /// duplicate_prepared_statement, invalid_sql_statement_name
+    package static func caused(_ error: any Error) -> Bool {
+        ["42P05", "26000"].contains((error as? PostgresError)?.sqlState)
     }
 }

@@ -2,39 +2,39 @@ import PostgresDriver
 import RegistryCore
 import RegistryRules
 
-/// Ends leases early. Always writes known leases (R1).
-///
-/// A registration frees a lease without a write, because the next plan finds the activity.
-struct LeaseUnit {
-    let scope: Scope
-    let who: UTF8Text
-
-    func fail(_ failures: [LeaseID: UTF8Text], in transaction: borrowing PostgresTransaction) throws {
-        try end(Array(failures.keys), .startFailed, in: transaction) { lease, now in
-            lease.fail(failures[lease.id] ?? "", at: now)
-        }
-    }
-
-    func release(_ id: LeaseID, in transaction: borrowing PostgresTransaction) throws {
-        try end([id], .leaseReleased, in: transaction) { lease, now in lease.release(at: now) }
-    }
-
-    private func end(
+extension Scope {
+    /// Ends leases early. Always writes known leases (R1).
+    ///
+    /// A registration frees a lease without a write, because the next plan finds the activity.
+    func end(
         _ ids: [LeaseID],
         _ kind: NewAuditEvent.Kind,
+        by who: UTF8Text,
         in transaction: borrowing PostgresTransaction,
         _ change: (inout Lease, Timestamp) -> Bool
     ) throws {
-        let locked = try transaction.pipeline([
-            Query("plan.lock-leases-by-id")(["scope": scope.id, "ids": ids]),
-            Clock.read(in: scope),
-        ])
-        var changes = LeaseChanges(now: try Clock(locked[1]).now, scope: scope, who: who)
+        let lock = Query("plan.lock-leases-by-id")(["scope": id, "ids": ids])
+        let locked = try transaction.pipeline([lock, Clock.read(in: self)])
+        var changes = LeaseChanges(now: try Clock(locked[1]).now, scope: self, who: who)
         for (var lease, subject) in try locked[0].decode({ (try Lease(row: $0), try $0["subject"] as UTF8Text?) }) {
             let isChanged = change(&lease, changes.now)
             changes.write(lease, isChanged ? kind : nil, subject: subject)
         }
         _ = try transaction.pipeline(changes.statements, finishing: true)
+    }
+
+    func explain(_ list: PostgresResult, _ session: borrowing PostgresSession) throws -> [ExplainedLease] {
+        let leases = try list.decode(Lease.self)
+        guard !leases.isEmpty else { return [] }
+        let bearers = leases.map { ($0.installation, $0.alias) }
+        let results = try session.pipeline([readActivities(of: bearers), Clock.read(in: self)])
+        let now = try Clock(results[1]).now
+        return try results[0].decode { row in
+            let lease = leases[try row["position"] - 1]
+            let facts = try PlanFacts(of: lease.installation, row)
+            let state = lease.state(registeredAt: facts.registeredAt, newestAt: facts.newestAt, at: now)
+            return ExplainedLease(lease: lease, state: state)
+        }.sorted { ($1.lease.leasedAt, $0.lease.installation) < ($0.lease.leasedAt, $1.lease.installation) }
     }
 }
 
@@ -111,22 +111,6 @@ extension Registry {
             "scope": scope.id, "installation": installation, "limit": Self.explainedLeases,
         ])
         return try await read { try scope.explain($0.execute(list), $0) }
-    }
-}
-
-extension Scope {
-    func explain(_ list: PostgresResult, _ session: borrowing PostgresSession) throws -> [ExplainedLease] {
-        let leases = try list.decode(Lease.self)
-        guard !leases.isEmpty else { return [] }
-        let bearers = leases.map { ($0.installation, $0.alias) }
-        let results = try session.pipeline([readActivities(of: bearers), Clock.read(in: self)])
-        let now = try Clock(results[1]).now
-        return try results[0].decode { row in
-            let lease = leases[try row["position"] - 1]
-            let facts = try PlanFacts(of: lease.installation, row)
-            let state = lease.state(registeredAt: facts.registeredAt, newestAt: facts.newestAt, at: now)
-            return ExplainedLease(lease: lease, state: state)
-        }.sorted { ($1.lease.leasedAt, $0.lease.installation) < ($0.lease.leasedAt, $1.lease.installation) }
     }
 }
 
