@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import NIOCore
 import RegistryStore
@@ -27,12 +28,13 @@ package struct Server: Service {
             registry: registry,
             interval: configuration.sweepInterval,
             logger: logger,
-            metrics: responder.metrics.recorded,
-            journal: responder.console.sweeps
+            metrics: responder.metrics.recorded
         )
         var services: [any Service] = [sweeper, MemoryReturn()]
         if configuration.adminPort != nil {
-            services.append(try AdminServer(responder, configuration, logger: logger, onServing: onServingAdmin))
+            let (admin, respond) = (configuration.ofAdminPort, responder.serving(Route.admin).respond)
+            let listener = try Listener(admin, logger: logger, onServing: onServingAdmin, respond: respond)
+            services.append(AdminServer(listener: listener))
         }
         // Services stop in reverse order, so the admin port answers until the last request is complete.
         services.append(try Listener(configuration, logger: logger, onServing: onServing, respond: responder.respond))
@@ -43,33 +45,8 @@ package struct Server: Service {
 }
 
 /// The port for metrics and probes. All callers that can reach it have access.
-struct AdminServer: Service {
-    private let listener: Listener
-
-    /// Excludes loopback. Leaves room for other addresses.
-    private static let mostOfAddress = 16
-
-    init(
-        _ responder: RegistryResponder,
-        _ configuration: ServerConfiguration,
-        logger: Logger,
-        onServing: @escaping @Sendable (_ port: Int) async -> Void
-    ) throws {
-        let (configuration, admin) = (Self.configuration(of: configuration), responder.serving(Route.admin))
-        listener = try Listener(configuration, logger: logger, onServing: onServing, respond: admin.respond)
-    }
-
-    static func configuration(of service: ServerConfiguration) -> ServerConfiguration {
-        var configuration = service
-        configuration.port = service.adminPort ?? 0
-        configuration.tls = nil
-        // The limit of open files is set for the service's own port.
-        configuration.limits.connections = min(service.limits.connections, ServerConfiguration.Limits.adminConnections)
-        configuration.limits.addressConnections = min(service.limits.addressConnections, mostOfAddress)
-        // Only on the service's own port, proxies have many callers.
-        configuration.trustedProxies = []
-        return configuration
-    }
+private struct AdminServer: Service {
+    let listener: Listener
 
     func run() async throws {
         do {
@@ -80,6 +57,123 @@ struct AdminServer: Service {
     }
 }
 
+extension ServerConfiguration {
+    var ofAdminPort: ServerConfiguration {
+        var configuration = self
+        configuration.port = adminPort ?? 0
+        configuration.tls = nil
+        // The limit of open files is set for the service's own port.
+        configuration.limits.connections = min(limits.connections, Limits.adminConnections)
+        // Excludes loopback. Leaves room for other addresses.
+        configuration.limits.addressConnections = min(limits.addressConnections, 16)
+        // Only on the service's own port, proxies have many callers.
+        configuration.trustedProxies = []
+        return configuration
+    }
+}
+
 package struct AdminPortFailure: Error {
     package let cause: IOError
+}
+
+/// Returns freed memory to the system while the service runs.
+///
+/// glibc keeps freed memory for the thread that used it (malloc_trim(3)). After many large bodies, hundreds of MiB
+/// would stay resident and count against a container's limit.
+struct MemoryReturn: Service {
+    private static let interval = Duration.seconds(10)
+    /// In bytes above the smallest resident size, because a trim of a large heap takes milliseconds.
+    private static let growth = 32 << 20
+
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            var least = Self.residentBytes
+            while (try? await Task.sleep(for: Self.interval)) != nil {
+                if Self.residentBytes > least + Self.growth { Self.trim() }
+                least = min(least, Self.residentBytes)
+            }
+        }
+    }
+
+    /// Does nothing if the C library has no `malloc_trim`.
+    static func trim() {
+        typealias MallocTrim = @convention(c) (_ padding: Int) -> CInt
+        guard let symbol = dlsym(nil, "malloc_trim") else { return }
+        _ = unsafeBitCast(symbol, to: MallocTrim.self)(0)
+    }
+
+    /// 0 without /proc (proc_pid_statm(5)).
+    static var residentBytes: Int {
+        let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ")
+        return fields.flatMap { Int($0[1]) }.map { $0 * sysconf(Int32(_SC_PAGESIZE)) } ?? 0
+    }
+}
+
+/// The parts of the service that its calls share.
+final class ServiceParts: Sendable {
+    let registry: Registry
+    let apps: AppDirectory
+    let keys: KeyDirectory
+    let issuerKeys: IssuerKeys
+    let authenticator: Authenticator
+    let readiness: TimedCache<Readiness>
+    let feedback: FeedbackRecorder
+    let metrics: ServiceMetrics
+    let changeFeed: ChangeFeed
+    let provider: IdentityProvider?
+    /// The nonce of the console's form tokens without a sign-in.
+    let insecureNonce = ConsoleSession.makeNonce()
+    let startedAt = Date()
+    let configuration: ServerConfiguration
+    let clock: ServiceClock
+    let logger: Logger
+
+    /// Failures are cached, too.
+    static let readinessLifetime = Duration.milliseconds(100)
+
+    init(registry: Registry, configuration: ServerConfiguration, clock: ServiceClock, logger: Logger) {
+        self.registry = registry
+        self.configuration = configuration
+        self.clock = clock
+        self.logger = logger
+        provider = configuration.signIn.map { IdentityProvider($0, clock: clock, logger: logger) }
+        apps = AppDirectory(registry: registry, clock: clock)
+        keys = KeyDirectory(registry: registry, clock: clock)
+        readiness = TimedCache(lifetime: Self.readinessLifetime, clock: clock) { try await registry.checkReadiness() }
+        let fetcher = KeySetFetcher(allowsInternal: configuration.allowsInternalJWKS)
+        issuerKeys = IssuerKeys(clock: clock, logger: logger) { url in try await fetcher.fetch(url) }
+        metrics = ServiceMetrics(registry, configuration, issuerKeys, clock)
+        feedback = FeedbackRecorder(clock: clock, logger: logger, metrics: metrics.recorded)
+        changeFeed = ChangeFeed(registry: registry, shutdownNotice: configuration.shutdownNotice, logger: logger)
+        authenticator = Authenticator(
+            insecureNoAuth: configuration.insecureNoAuth,
+            apps: apps,
+            keys: keys,
+            tokens: JWTVerifier(keys: issuerKeys, clock: clock),
+            failures: configuration.failedCredentialRate.map {
+                let origin = "from this address with credentials that are not valid"
+                return RateLimiter("credentials", $0, origin, metric: .limitedCredentials, clock: clock)
+            }
+        )
+    }
+}
+
+/// Clocks and waits of access decisions. Tests replace them.
+struct ServiceClock: Sendable {
+    /// For the times in credentials.
+    let date: @Sendable () -> Date
+    /// A monotonic time for lifetimes.
+    let uptime: @Sendable () -> Duration
+    /// Returns early if the task is cancelled.
+    var sleep: @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0, clock: .continuous) }
+
+    func sleep(until time: Duration) async {
+        let rest = time - uptime()
+        if rest > .zero { await sleep(rest) }
+    }
+
+    static let system: ServiceClock = {
+        let start = ContinuousClock.now
+        return ServiceClock(date: { Date() }, uptime: { ContinuousClock.now - start })
+    }()
 }

@@ -18,15 +18,15 @@ import Testing
         let budget = BodyBudget(800)
         let (one, other) = (CallerNetwork.of("9.9.9.9"), CallerNetwork.of("2a00:1::1"))
         var held = [try budget.reserve(60, for: one)]
-        #expect(throws: BodyBudgetIsSpent.self) { try budget.reserve(41, for: one) }
+        #expect(throws: Refusal.self) { try budget.reserve(41, for: one) }
         held.append(try budget.reserve(40, for: one))
-        #expect(throws: BodyBudgetIsSpent.self) { try budget.reserve(1, for: one) }
+        #expect(throws: Refusal.self) { try budget.reserve(1, for: one) }
         held.append(try budget.reserve(100, for: other))
         // An IPv6 network is a /64, independent of the address in it.
-        #expect(throws: BodyBudgetIsSpent.self) { try budget.reserve(1, for: .of("2a00:1::2")) }
+        #expect(throws: Refusal.self) { try budget.reserve(1, for: .of("2a00:1::2")) }
         // This machine has no share, but the total limit applies.
         held.append(try budget.reserve(600, for: nil))
-        #expect(throws: BodyBudgetIsSpent.self) { try budget.reserve(1, for: nil) }
+        #expect(throws: Refusal.self) { try budget.reserve(1, for: nil) }
         #expect(budget.used == 800)
         held = []
         #expect(budget.used == 0)
@@ -40,7 +40,7 @@ import Testing
             let body = try budget.reserve(0, for: one)
             try body.grow(by: 70)
             try body.grow(by: 30)
-            #expect(throws: BodyBudgetIsSpent.self) { try body.grow(by: 1) }
+            #expect(throws: Refusal.self) { try body.grow(by: 1) }
             #expect(budget.used == 100)
         }
         #expect(budget.used == 0)

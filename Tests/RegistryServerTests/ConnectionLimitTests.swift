@@ -172,7 +172,7 @@ import Testing
     @Test func `The admin port has few connections, and trusts no proxy`() throws {
         var service = ServerConfiguration(port: 1)
         (service.adminPort, service.trustedProxies) = (2, [try #require(AddressRange("127.0.0.0/8"))])
-        let admin = AdminServer.configuration(of: service)
+        let admin = service.ofAdminPort
         #expect(admin.port == 2)
         #expect(admin.limits.connections == 64)
         #expect(admin.limits.addressConnections == 16)

@@ -17,10 +17,7 @@ import Testing
         isTrusted: Bool = false,
         to table: inout Table
     ) throws -> (slot: Table.Slot, closing: Int?)? {
-        switch table.admit(connection, from: try Self.network(network), isTrusted: isTrusted) {
-        case .admitted(let slot, let closing): (slot, closing)
-        case .refused: nil
-        }
+        table.admit(connection, from: try Self.network(network), isTrusted: isTrusted)
     }
 
     @Test func `A network has a limit of 1000 by default`() throws {

@@ -22,10 +22,10 @@ import Testing
     func `Heavy calls of a credential are limited`(_ principal: Principal, _ limit: Int) throws {
         let calls = HeavyCalls(ServerConfiguration.HeavyCallLimits())
         var held = try (0..<limit).map { try calls.countCall(principal, Self.caller($0), in: "a") }
-        let refusal = #expect(throws: RateLimited.self) { try calls.countCall(principal, Self.caller(1000), in: "a") }
+        let refusal = #expect(throws: Refusal.self) { try calls.countCall(principal, Self.caller(1000), in: "a") }
         #expect(refusal?.problem.code == .tooManyRequests)
         #expect(refusal?.problem.retryAfter == .seconds(1))
-        #expect(refusal?.quota.rule.field == "\"concurrent\";q=\(limit);w=1")
+        #expect(refusal?.fields[.rateLimitPolicy] == "\"concurrent\";q=\(limit);w=1")
         #expect(throws: Never.self) {
             try calls.countCall(Principal(role: .client, who: "x"), Self.caller(1000), in: "a")
         }
@@ -47,10 +47,10 @@ import Testing
         let held = try (0..<4).map { number in
             try calls.countCall(Principal(role: .client, who: "\(number)"), Self.caller(1, "phone \(number)"), in: "a")
         }
-        #expect(throws: RateLimited.self) { try calls.countCall(Self.phone, Self.caller(1), in: "a") }
+        #expect(throws: Refusal.self) { try calls.countCall(Self.phone, Self.caller(1), in: "a") }
         // Refused calls do not count.
         #expect(throws: Never.self) { try calls.countCall(Self.phone, Self.caller(2, "phone 9"), in: "a") }
-        #expect(throws: RateLimited.self) { try calls.countCall(Self.phone, Self.caller(3, "phone 0"), in: "a") }
+        #expect(throws: Refusal.self) { try calls.countCall(Self.phone, Self.caller(3, "phone 0"), in: "a") }
         #expect(throws: Never.self) { try calls.countCall(Self.phone, Self.caller(3, "phone 0"), in: "b") }
         // This machine has no network limit.
         let local = try (0..<16).map { _ in try calls.countCall(Self.phone, Caller(), in: "a") }

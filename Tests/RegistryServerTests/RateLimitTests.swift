@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func `The table is bounded`() {
-        let limiter = RateLimiter("key", RateLimit(rate: 1), clock: ManualClock().clock)
+        let limiter = RateLimiter("key", RateLimit(rate: 1), "from here", clock: ManualClock().clock)
         func isRefused(_ name: UTF8Text) -> Bool { limiter.count(.name(name)).retryAfter != nil }
         #expect(["x", "x", "x", "y"].map(isRefused) == [false, false, true, false])
         for number in 0..<RateLimiter.maximumCallers { _ = isRefused("\(number)") }
@@ -99,10 +99,10 @@ import Testing
         for _ in 0..<4 { #expect(count("9.9.9.9")) }
         #expect(!count("9.9.9.9") && !count("9.9.9.9", "phone"))
         for _ in 0..<4 { #expect(count("9.9.9.8", "phone")) }
-        let refused = #expect(throws: RateLimited.self) {
+        let refused = #expect(throws: Refusal.self) {
             try limits.count(Self.key, Caller(network: .of("9.9.9.7"), installation: Array("phone".utf8)))
         }
-        #expect(refused?.quota.rule.field == "\"installation\";q=4;w=2")
+        #expect(refused?.fields[.rateLimitPolicy] == "\"installation\";q=4;w=2")
         #expect(count("9.9.9.7", "another"))
         // A user or a key of another role has a single quota.
         for principal in [
@@ -121,8 +121,8 @@ import Testing
         for number in 0..<40 {
             #expect(throws: Never.self) { try limits.count(Self.key, Caller(network: .of("9.9.8.\(number)"))) }
         }
-        let refused = #expect(throws: RateLimited.self) { try limits.count(Self.key, Caller(network: .of("9.9.7.7"))) }
-        #expect(refused?.quota.rule.field == "\"key\";q=40;w=2")
+        let refused = #expect(throws: Refusal.self) { try limits.count(Self.key, Caller(network: .of("9.9.7.7"))) }
+        #expect(refused?.fields[.rateLimitPolicy] == "\"key\";q=40;w=2")
     }
 
     @Test(.timedService { $0.keyRate = RateLimit(rate: 1, burst: 1) })

@@ -8,11 +8,10 @@ import Testing
 
 @Suite struct SweeperTests {
     private let metrics = RecordedMetrics()
-    private let journal = SweepJournal()
 
     private func sweeper(_ database: TestDatabase, _ logger: Logger = .silent) -> Sweeper {
         let registry = database.registry
-        return Sweeper(registry: registry, interval: .seconds(60), logger: logger, metrics: metrics, journal: journal)
+        return Sweeper(registry: registry, interval: .seconds(60), logger: logger, metrics: metrics)
     }
 
     private func apps(_ count: Int, in database: TestDatabase) async throws -> [Scope] {
@@ -46,12 +45,12 @@ import Testing
         )
         await sweeper(database).sweepOnce()
         #expect(try await sweptScopes(database) == scopes.dropFirst().map(\.id))
-        #expect(journal.last?.isComplete == false)
+        #expect(metrics.lastSweep?.isComplete == false)
         #expect(metrics.counter(.sweepFailures).value == 1)
         try await database.simple("DROP TRIGGER refusal ON activities")
         await sweeper(database).sweepOnce()
         #expect(try await sweptScopes(database) == scopes.map(\.id))
-        #expect(journal.last?.isComplete == true)
+        #expect(metrics.lastSweep?.isComplete == true)
     }
 
     /// Without the default partition, the search for its rows fails. Counts are not a part of a complete sweep.
@@ -65,7 +64,7 @@ import Testing
         try await database.simple("ALTER TABLE \(table) RENAME TO elsewhere")
         await sweeper(database).sweepOnce()
         #expect(try await sweptScopes(database) == scopes.map(\.id))
-        #expect(journal.last?.isComplete == isComplete)
+        #expect(metrics.lastSweep?.isComplete == isComplete)
     }
 
     /// Without Postgres, each attempt may take a request's whole timeout.

@@ -13,26 +13,21 @@ struct Authenticator: Sendable {
 
     /// Identifies the caller. A JWT needs the settings of the path's app, `bundleID`.
     ///
-    /// - Throws: `unauthenticated`, `unavailable`, `RateLimited` after too many invalid credentials from the network.
+    /// - Throws: `unauthenticated`, `unavailable`, `too-many-requests` after too many invalid credentials from the network.
     func principal(
         for fields: HTTPFields,
         of bundleID: String? = nil,
         from network: CallerNetwork? = nil
     ) async throws -> Principal {
-        let credentials: Credentials
-        do throws(Problem) {
-            credentials = try Credentials(fields)
-        } catch {
-            return try await limitFailures(from: network) { throw error }
-        }
-        switch credentials {
-        case .none: return insecureNoAuth ? .insecure : .anonymous
-        case .key(let key):
+        switch Result(catching: { () throws(Problem) in try Credentials(fields) }) {
+        case .failure(let problem): return try await limitFailures(from: network) { throw problem }
+        case .success(.none): return insecureNoAuth ? .insecure : .anonymous
+        case .success(.key(let key)):
             let digest = key.secretDigest
             return Principal(
                 try await validKey(key.id, from: network) { ConstantTime.areEqual($0.digest, digest) }.record
             )
-        case .token(let text): return try await user(of: text, for: bundleID, from: network)
+        case .success(.token(let text)): return try await user(of: text, for: bundleID, from: network)
         }
     }
 
@@ -46,8 +41,7 @@ struct Authenticator: Sendable {
         _ prove: () async throws -> Proved
     ) async throws -> Proved {
         guard let failures, let network, !isKnown else { return try await prove() }
-        let quota = failures.count(.network(network))
-        guard quota.retryAfter == nil else { throw RateLimited(quota: quota) }
+        _ = try failures.admit(.network(network))
         do {
             let proved = try await prove()
             failures.giveBack(.network(network))

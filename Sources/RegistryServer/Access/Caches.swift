@@ -2,9 +2,8 @@ import RegistryCore
 import RegistryStore
 import Synchronization
 
-/// A cache of lookups. Concurrent lookups of a name share one.
-///
-/// The caller decides how long a result is valid. A lookup that began before a name is forgotten is not cached.
+/// Caches lookups. Concurrent lookups of a name share one. The caller decides how long a result is valid. A lookup that
+/// began before a name is forgotten is not cached.
 final class LookupCache<Name: Hashable & Sendable, Value: Sendable>: Sendable {
     /// The value is nil for an unknown name.
     struct Entry: Sendable {
@@ -14,21 +13,11 @@ final class LookupCache<Name: Hashable & Sendable, Value: Sendable>: Sendable {
 
     private struct State {
         var known: [Name: Entry] = [:]
-        var unknown: [Name: Duration] = [:]
+        /// Bounded, because callers can invent names.
+        var unknown: [Name: Entry] = [:]
         /// Lookups started since the last invalidation.
         var reading: [Name: Task<Entry, any Error>] = [:]
         var generation = 0
-
-        mutating func storeEntry(_ entry: Entry, of name: Name) {
-            guard entry.value == nil else {
-                known[name] = entry
-                unknown[name] = nil
-                return
-            }
-            known[name] = nil
-            if unknown.count >= LookupCache.maximumUnknown { unknown.removeAll(keepingCapacity: true) }
-            unknown[name] = entry.readAt
-        }
     }
 
     private static var maximumUnknown: Int { 10_000 }
@@ -39,11 +28,7 @@ final class LookupCache<Name: Hashable & Sendable, Value: Sendable>: Sendable {
     /// - Parameter find: Looks up a name. Receives the previous value.
     init(_ find: @escaping @Sendable (Name, Value?) async throws -> Value?) { self.find = find }
 
-    func latest(_ name: Name) -> Entry? {
-        state.withLock { state in
-            state.known[name] ?? state.unknown[name].map { Entry(value: nil, readAt: $0) }
-        }
-    }
+    func latest(_ name: Name) -> Entry? { state.withLock { $0.known[name] ?? $0.unknown[name] } }
 
     /// - Parameter now: Becomes the result's ``Entry/readAt``.
     /// - Returns: The lookup, and whether another caller started it, perhaps earlier.
@@ -63,7 +48,10 @@ final class LookupCache<Name: Hashable & Sendable, Value: Sendable>: Sendable {
             state.withLock { state in
                 guard state.generation == generation else { return }
                 state.reading[name] = nil
-                if let found { state.storeEntry(found, of: name) }
+                guard let found else { return }
+                if state.unknown.count >= Self.maximumUnknown { state.unknown.removeAll(keepingCapacity: true) }
+                state.known[name] = found.value == nil ? nil : found
+                state.unknown[name] = found.value == nil ? found : nil
             }
         }
         let entry = Entry(value: try await find(name, latest(name)?.value), readAt: now)
@@ -81,10 +69,9 @@ final class LookupCache<Name: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 }
 
-/// A cache of apps.
-///
-/// A change by another instance is visible after ``lifetime``, a change by this instance at once. Only unauthenticated
-/// callers get a cached negative result, because an authenticated request can follow the creation of the app.
+/// Caches apps. A change by another instance is visible after ``lifetime``, a change by this instance at once. Only
+/// unauthenticated callers get a cached negative result, because an authenticated request can follow the creation of
+/// the app.
 struct AppDirectory: Sendable {
     private let registry: Registry
     private let clock: ServiceClock
@@ -118,10 +105,8 @@ struct AppDirectory: Sendable {
     func forget(_ bundleID: BundleID) { cache.forget(bundleID) }
 }
 
-/// A cache of API keys.
-///
-/// A result is valid for `lifetime`, because a revocation must reach all instances within 5 seconds. Concurrent lookups
-/// share the next statement, so callers with invented ids neither load Postgres nor delay others.
+/// Caches API keys. A result is valid for `lifetime`, because a revocation must reach all instances within 5 seconds.
+/// Concurrent lookups share the next statement, so callers with invented ids neither load Postgres nor delay others.
 struct KeyDirectory: Sendable {
     static let lifetime = Duration.seconds(3)
 
@@ -178,7 +163,6 @@ struct KeyDirectory: Sendable {
     }
 }
 
-/// Lets one event pass per minute.
 final class MinuteThrottle: Sendable {
     private let last = Mutex<Duration?>(nil)
 

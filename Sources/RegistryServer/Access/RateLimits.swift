@@ -15,17 +15,18 @@ struct RateLimits: Sendable {
     static let wholeKeyFactor = 10
 
     init(_ configuration: ServerConfiguration, clock: ServiceClock) {
-        func limiter(_ policy: String, _ limit: RateLimit?) -> RateLimiter? {
-            limit.map { RateLimiter(policy, $0, clock: clock) }
+        func limiter(_ policy: String, _ limit: RateLimit?, _ origin: String) -> RateLimiter? {
+            limit.map { RateLimiter(policy, $0, origin, clock: clock) }
         }
         let (rate, factor) = (configuration.keyRate, Self.wholeKeyFactor)
-        keys = limiter("key", rate)
-        installations = limiter("installation", rate)
-        wholeKeys = limiter("key", rate.map { RateLimit(rate: $0.rate * factor, burst: $0.burst * factor) })
-        networks = limiter("address", configuration.addressRate)
+        let wholeRate = rate.map { RateLimit(rate: $0.rate * factor, burst: $0.burst * factor) }
+        keys = limiter("key", rate, "from these credentials")
+        installations = limiter("installation", rate, "for this installation")
+        wholeKeys = limiter("key", wholeRate, "from these credentials")
+        networks = limiter("address", configuration.addressRate, "from this address")
     }
 
-    func count(_ principal: Principal, _ caller: Caller) throws(RateLimited) -> RequestCount {
+    func count(_ principal: Principal, _ caller: Caller) throws(Refusal) -> RequestCount {
         var count = RequestCount()
         if let network = caller.network { try networks?.count(.network(network), into: &count.quota) }
         guard let name = principal.countedName else { return count }
@@ -43,7 +44,6 @@ struct RateLimits: Sendable {
     }
 }
 
-/// The counters held by a request from its admission to its end.
 struct RequestCount: Sendable {
     fileprivate(set) var quota: RateLimiter.QuotaState?
     fileprivate var wholeKey: (limiter: RateLimiter, key: RateLimiter.BucketKey)?
@@ -61,9 +61,8 @@ struct RequestCount: Sendable {
 }
 
 extension RateLimiter {
-    fileprivate func count(_ caller: BucketKey, into tightest: inout QuotaState?) throws(RateLimited) {
-        let quota = count(caller)
-        guard quota.retryAfter == nil else { throw RateLimited(quota: quota) }
+    fileprivate func count(_ caller: BucketKey, into tightest: inout QuotaState?) throws(Refusal) {
+        let quota = try admit(caller)
         if let known = tightest, known.remaining <= quota.remaining { return }
         tightest = quota
     }
@@ -102,12 +101,28 @@ final class RateLimiter: Sendable {
     static let maximumCallers = 100_000
 
     private let rule: RateRule
+    private let origin: String
+    private let metric: Metric?
     private let clock: ServiceClock
     private let buckets = Mutex<[BucketKey: TokenBucket]>([:])
 
-    init(_ policy: String, _ limit: RateLimit, clock: ServiceClock) {
+    /// - Parameters:
+    ///   - origin: For refusals, such as “from this address”.
+    ///   - metric: Counts refusals.
+    init(_ policy: String, _ limit: RateLimit, _ origin: String, metric: Metric? = nil, clock: ServiceClock) {
         rule = RateRule(policy, limit)
+        self.origin = origin
+        self.metric = metric
         self.clock = clock
+    }
+
+    func admit(_ caller: BucketKey) throws(Refusal) -> QuotaState {
+        let quota = count(caller)
+        guard quota.retryAfter == nil else {
+            let reason = "More than \(rule.limit.rate) requests per second came \(origin)."
+            throw Refusal(quota, reason, metric: metric)
+        }
+        return quota
     }
 
     func count(_ caller: BucketKey) -> QuotaState {
@@ -182,35 +197,11 @@ struct TokenBucket: Sendable {
     }
 }
 
-struct RateLimited: Error {
-    let quota: RateLimiter.QuotaState
-    /// The caller with too many heavy calls. Nil for other limits.
-    var heavyCaller: String?
-    static let credentials = "credentials"
-    static let concurrent = "concurrent"
-
-    static func byHeavyCalls(of caller: String, limit: Int) -> RateLimited {
-        let rule = RateRule(concurrent, RateLimit(rate: limit, burst: limit))
-        let quota = RateLimiter.QuotaState(rule: rule, remaining: 0, retryAfter: .seconds(1))
-        return RateLimited(quota: quota, heavyCaller: caller)
-    }
-
-    var problem: Problem {
+extension Refusal {
+    init(_ quota: RateLimiter.QuotaState, _ reason: String, metric: Metric?) {
         let detail = "\(reason) Send the request again after Retry-After."
-        return Problem(.tooManyRequests, detail, retryAfter: quota.retryAfter)
-    }
-
-    private var reason: String {
-        if let heavyCaller {
-            return "\(quota.rule.limit.burst) heavy calls of \(heavyCaller) are in progress, which is the maximum."
-        }
-        let rate = "More than \(quota.rule.limit.rate) requests per second"
-        return switch quota.rule.policy {
-        case "address": "\(rate) came from this address."
-        case "installation": "\(rate) came for this installation."
-        case Self.credentials: "\(rate) came from this address with credentials that are not valid."
-        default: "\(rate) came from these credentials."
-        }
+        self.init(problem: Problem(.tooManyRequests, detail, retryAfter: quota.retryAfter), metric: metric)
+        fields.add(quota)
     }
 }
 
@@ -223,7 +214,7 @@ final class HeavyCalls: Sendable {
     init(_ limits: ServerConfiguration.HeavyCallLimits) { self.limits = limits }
 
     /// - Parameter place: The app and environment of the installation.
-    func countCall(_ principal: Principal, _ caller: Caller, in place: String) throws(RateLimited) -> Permit {
+    func countCall(_ principal: Principal, _ caller: Caller, in place: String) throws(Refusal) -> Permit {
         let shares = shares(of: principal, caller, place)
         let full: Share? = underWay.withLock { underWay in
             if let full = shares.first(where: { underWay.byOwner[$0.owner, default: 0] >= $0.limit }) { return full }
@@ -231,7 +222,12 @@ final class HeavyCalls: Sendable {
             underWay.all += 1
             return nil
         }
-        if let full { throw .byHeavyCalls(of: full.name, limit: full.limit) }
+        if let full {
+            let rule = RateRule("concurrent", RateLimit(rate: full.limit, burst: full.limit))
+            let quota = RateLimiter.QuotaState(rule: rule, remaining: 0, retryAfter: .seconds(1))
+            let reason = "\(full.limit) heavy calls of \(full.name) are in progress, which is the maximum."
+            throw Refusal(quota, reason, metric: .refusedHeavyCalls)
+        }
         return Permit { [self] in end(shares.map(\.owner)) }
     }
 

@@ -1,3 +1,5 @@
+import Crypto
+import Foundation
 import HTTPTypes
 import RegistryCore
 import RegistryRules
@@ -68,7 +70,7 @@ final class Call: Sendable {
         return value
     }
 
-    func parameter(_ name: String) -> String { located.match.parameters[name] ?? "" }
+    func parameter(_ name: String) -> String { located.match[name] ?? "" }
 }
 
 struct ScopedCall: Sendable {
@@ -110,11 +112,141 @@ extension Call {
     var caller: Caller {
         var caller = Caller(network: located.network)
         guard located.isHeavy || principal.isPublishableKey,
-            let name = located.match.parameters["installationId"] ?? fields[.installationID],
+            let name = located.match["installationId"] ?? fields[.installationID],
             // Longer ids are rejected and not stored.
             name.utf8.count <= InstallationID.maximumBytes
         else { return caller }
         caller.installation = Array(name.utf8)
         return caller
     }
+}
+
+/// Collects faults in the path, query and header fields.
+///
+/// A pointer names the parameter (`/activityId`). The detail names its location, because pointers refer to the body.
+struct ParameterReader {
+    let call: Call
+    private(set) var faults: [JSONFault] = []
+
+    mutating func path<Value>(_ name: String, _ make: (String) throws(JSONFaultReason) -> Value) -> Value? {
+        read(name, from: "path", [call.parameter(name)], make)
+    }
+
+    mutating func query<Value>(_ name: String, _ make: (String) throws(JSONFaultReason) -> Value) -> Value? {
+        read(name, from: "query", call.query[name], make)
+    }
+
+    /// Reads the text like a JSON string.
+    mutating func query<Value>(_ name: String, as read: (JSONValue) throws(JSONFaultReason) -> Value) -> Value? {
+        query(name) { text throws(JSONFaultReason) in try read(.string(text)) }
+    }
+
+    mutating func query(_ name: String, within range: ClosedRange<Int>) -> Int? {
+        query(name) { text throws(JSONFaultReason) in
+            try Int.within(range)(Int64(text).map(JSONValue.integer) ?? .string(text))
+        }
+    }
+
+    mutating func time(_ name: String) -> Date? { query(name, as: Date.read) }
+
+    mutating func limit() -> Int { query("limit", within: ResolveBody.limits) ?? ResolveBody.defaultLimit }
+
+    mutating func requiredQuery<Value>(_ name: String, _ make: (String) throws(JSONFaultReason) -> Value) -> Value? {
+        if call.query[name].isEmpty { record(name, "query", "is required") }
+        return query(name, make)
+    }
+
+    mutating func field<Value>(_ name: HTTPField.Name, _ make: (String) throws(JSONFaultReason) -> Value) -> Value? {
+        let values = call.fields[values: name]
+        // NIO replaces invalid UTF-8, so different values would become equal.
+        guard values.first?.unicodeScalars.contains("\u{FFFD}") != true else {
+            record(name.rawName, "header", "must be UTF-8")
+            return nil
+        }
+        return read(name.rawName, from: "header", values, make)
+    }
+
+    mutating func add(_ others: [JSONFault]) { faults += others }
+
+    /// Reads the body, and adds its faults after those that `read` adds.
+    mutating func body<Value>(_ read: (inout JSONReader, inout ParameterReader) -> Value) -> Value {
+        let (value, bodyFaults) = call.readBody { json in (read(&json, &self), json.faults) }
+        add(bodyFaults)
+        return value
+    }
+
+    /// A faster overload for one value.
+    func checked<Value>(_ value: Value?) throws(Problem) -> Value {
+        guard faults.isEmpty else { throw Problem(faults: faults) }
+        return try unwrapped(value)
+    }
+
+    func checked<each Value>(_ values: repeat (each Value)?) throws(Problem) -> (repeat each Value) {
+        guard faults.isEmpty else { throw Problem(faults: faults) }
+        return (repeat try unwrapped(each values))
+    }
+
+    private func unwrapped<Value>(_ value: Value?) throws(Problem) -> Value {
+        guard let value else { throw Problem(faults: faults) }
+        return value
+    }
+
+    private mutating func read<Value>(
+        _ name: String,
+        from place: String,
+        _ values: [String],
+        _ make: (String) throws(JSONFaultReason) -> Value
+    ) -> Value? {
+        guard values.count < 2 else {
+            record(name, place, "must be given only once")
+            return nil
+        }
+        guard let text = values.first else { return nil }
+        do throws(JSONFaultReason) {
+            return try make(text)
+        } catch {
+            record(name, place, error.detail)
+            return nil
+        }
+    }
+
+    private mutating func record(_ name: String, _ place: String, _ detail: String) {
+        faults.append(JSONFault(pointer: "/\(name)", detail: "(in the \(place)) \(detail)"))
+    }
+}
+
+extension ListPosition {
+    private static let version: UInt8 = 1
+
+    /// The cursor of the next page, opaque to callers.
+    ///
+    /// Base64url of a version byte, eight bytes of a hash over the scope and the names of the list, the position, and a
+    /// checksum. Detects altered cursors and cursors of other lists. Not secret.
+    ///
+    /// - Parameter list: Identifies the list, including its filters.
+    func cursor(of list: [String], in scope: Scope) -> String {
+        let names = [scope.app.bundleID.rawValue, scope.environment.rawValue] + list
+        var bytes = [Self.version] + SHA256.hash(data: Data(names.joined(separator: "\0").utf8)).prefix(8)
+        bytes += [UInt8(part)] + withUnsafeBytes(of: number.bigEndian) { Array($0) } + rest
+        bytes += SHA256.hash(data: bytes).prefix(8)
+        return Base64URL.encode(bytes)
+    }
+
+    /// - Parameter title: Names the list in the fault.
+    init(cursor: String, of list: [String], in scope: Scope, _ title: String) throws(JSONFaultReason) {
+        let position = (Base64URL.decode(cursor) ?? Data()).dropFirst(9).dropLast(8)
+        self.init(
+            part: position.first.map(Int.init) ?? 0,
+            number: position.dropFirst().prefix(8).reduce(0) { $0 << 8 | Int64($1) },
+            rest: Array(position.dropFirst(9))
+        )
+        // Encoding again checks the version, the list, the checksum and canonical base64.
+        guard number >= 0, self.cursor(of: list, in: scope) == cursor else {
+            throw JSONFaultReason("is not a cursor of \(title)")
+        }
+    }
+}
+
+extension Alias {
+    func list(_ name: String) -> [String] { [name, kind.string, value.string] }
 }

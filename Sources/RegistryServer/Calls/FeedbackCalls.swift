@@ -55,18 +55,16 @@ extension ScopedCall {
 /// Results are written while reports arrive, so a sender must read while it sends. Holds no connection to Postgres
 /// between batches. After an error, the last line and the final chunk are missing.
 struct FeedbackStream: ResponseStream {
+    typealias Apply = @Sendable ([FeedbackLine]) async throws -> [FeedbackResult]
     private typealias Batch = (lines: [FeedbackLine], results: [FeedbackResult])
 
-    private let apply: @Sendable ([FeedbackLine]) async throws -> [FeedbackResult]
+    private let apply: Apply
     private let lines: BodyLines
     /// Applied before the head is sent, so that a failure of Postgres is a 503.
     private var first: Batch?
 
     /// - Throws: Errors that reject all reports, and `ConnectionLost`.
-    init(
-        of lines: BodyLines,
-        _ apply: @escaping @Sendable ([FeedbackLine]) async throws -> [FeedbackResult]
-    ) async throws {
+    init(of lines: BodyLines, _ apply: @escaping Apply) async throws {
         (self.lines, self.apply) = (lines, apply)
         first = try await next()
     }

@@ -31,7 +31,7 @@ extension Call {
         if isVerbose, !isOpen {
             try Access.auditReads.check(await parts.authenticator.principal(for: fields, from: network))
         }
-        guard !parts.shutdownNotice.isGiven else { throw Problem(.unavailable, "The service is stopping.") }
+        if parts.configuration.shutdownNotice.isGiven { throw Problem(.unavailable, "The service is stopping.") }
         let readiness = try await parts.readiness.value()
         return .json { json in
             json.member("status", "ok")

@@ -7,7 +7,7 @@ import Synchronization
 
 /// The service's certificate and private key from two PEM files, reloaded when they change.
 ///
-/// Each handshake checks the files' times, so a renewed certificate applies without a restart. While the files do not
+/// Each handshake compares the files, so a renewed certificate applies without a restart. While the files do not
 /// match (one is written before the other), the last valid pair stays in use.
 package final class TLSIdentity: Sendable {
     package struct Failure: Error, CustomStringConvertible {
@@ -16,7 +16,8 @@ package final class TLSIdentity: Sendable {
     }
 
     private struct State {
-        var versions: [FileVersion]
+        /// As last seen, usable or not.
+        var files: [Data?]
         /// With the current certificate chain and private key.
         var configuration: TLSConfiguration
 
@@ -26,12 +27,6 @@ package final class TLSIdentity: Sendable {
             override.privateKey = configuration.privateKey
             return override
         }
-    }
-
-    private struct FileVersion: Equatable {
-        let time: Date?
-        let size: Int?
-        let node: Int?
     }
 
     private let certificate: String
@@ -44,8 +39,8 @@ package final class TLSIdentity: Sendable {
     ///   - key: The path of a PEM file without a passphrase.
     package init(certificate: String, key: String, logger: Logger) throws(Failure) {
         (self.certificate, self.key, self.logger) = (certificate, key, logger)
-        let versions = Self.versions(certificate, key)
-        state = Mutex(State(versions: versions, configuration: try Self.read(certificate, key)))
+        let files = Self.contents(certificate, key)
+        state = Mutex(State(files: files, configuration: try Self.read(certificate, key)))
         warnIfExpired()
     }
 
@@ -65,16 +60,14 @@ package final class TLSIdentity: Sendable {
         .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
     ]
 
-    /// Chooses the certificate of a handshake.
-    ///
-    /// Reads the files on another thread, because BoringSSL queues errors by thread, and the handshake would report
+    /// Parses the files on another thread, because BoringSSL queues errors by thread, and the handshake would report
     /// them as its own failure.
     private func choose(_ promise: EventLoopPromise<NIOSSLContextConfigurationOverride>) {
-        let versions = Self.versions(certificate, key)
+        let files = Self.contents(certificate, key)
         let known = state.withLock { state in
-            defer { state.versions = versions }
+            defer { state.files = files }
             // The first handshake after a change reloads. Concurrent ones use the current certificate.
-            return state.versions == versions ? state.override : nil
+            return state.files == files ? state.override : nil
         }
         if let known { return promise.succeed(known) }
         DispatchQueue.global().async { [self] in
@@ -101,17 +94,8 @@ package final class TLSIdentity: Sendable {
         logger.warning("the TLS certificate has expired, so clients refuse it")
     }
 
-    private static func versions(_ paths: String...) -> [FileVersion] {
-        paths.map { path in
-            // Follows symbolic links, because Kubernetes mounts secrets through them.
-            let file = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-            let found = (try? FileManager.default.attributesOfItem(atPath: file)) ?? [:]
-            return FileVersion(
-                time: found[.modificationDate] as? Date,
-                size: found[.size] as? Int,
-                node: found[.systemFileNumber] as? Int
-            )
-        }
+    private static func contents(_ paths: String...) -> [Data?] {
+        paths.map { FileManager.default.contents(atPath: $0) }
     }
 
     private static func read(_ certificate: String, _ key: String) throws(Failure) -> TLSConfiguration {

@@ -24,7 +24,7 @@ struct BodyReader: Sendable {
 
     /// Nil if the route expects no JSON.
     ///
-    /// - Throws: `BodyBudgetIsSpent`, `ConnectionLost` for an incomplete body, and the errors of `parse`.
+    /// - Throws: `unavailable`, `ConnectionLost` for an incomplete body, and the errors of `parse`.
     func read(_ located: RoutedRequest) async throws -> ReceivedBody? {
         let limit: Int
         switch located.route.body {
@@ -120,18 +120,13 @@ struct BodyReader: Sendable {
 /// A network gets at most an eighth of the total and a quarter of the free part. Shares shrink as use grows, so a few
 /// networks cannot exclude others.
 final class BodyBudget: Sendable {
-    fileprivate struct State {
-        var used = 0
-        var byNetwork: [CallerNetwork: Int] = [:]
-    }
-
     let capacity: Int
-    fileprivate let state = Mutex(State())
+    fileprivate let state = Mutex((used: 0, byNetwork: [CallerNetwork: Int]()))
     init(_ capacity: Int) { self.capacity = capacity }
     var used: Int { state.withLock { $0.used } }
 
     /// Reserves room until the returned value is deallocated. `bytes` is the announced size, or 0.
-    func reserve(_ bytes: Int, for network: CallerNetwork?) throws(BodyBudgetIsSpent) -> BodyReservation {
+    func reserve(_ bytes: Int, for network: CallerNetwork?) throws(Refusal) -> BodyReservation {
         let reservation = BodyReservation(of: self, for: network)
         try reservation.grow(by: bytes)
         return reservation
@@ -157,7 +152,7 @@ final class BodyReservation: Sendable {
     }
 
     /// If it throws, the current reservation stays.
-    func grow(by bytes: Int) throws(BodyBudgetIsSpent) {
+    func grow(by bytes: Int) throws(Refusal) {
         let isTaken = budget.state.withLock { state in
             let free = budget.capacity - state.used
             guard bytes <= free else { return false }
@@ -169,14 +164,12 @@ final class BodyReservation: Sendable {
             state.used += bytes
             return true
         }
-        guard isTaken else { throw BodyBudgetIsSpent() }
+        guard isTaken else {
+            let detail = "Too many request bodies are in progress. Send the same request again."
+            let problem = Problem(.unavailable, detail)
+            // The unread part of the body still arrives, so the connection cannot be reused.
+            throw Refusal(problem: problem, fields: [.connection: "close"], metric: .refusedBodies)
+        }
         held.withLock { $0 += bytes }
-    }
-}
-
-/// The body does not fit now. Its unread part still arrives, so the connection cannot be reused.
-struct BodyBudgetIsSpent: Error {
-    var problem: Problem {
-        Problem(.unavailable, "Too many request bodies are in progress. Send the same request again.")
     }
 }

@@ -24,10 +24,16 @@ final class ConnectionCount: Sendable {
         let address = IPAddress(channel.remoteAddress)
         let network = address.map(CallerNetwork.init(of:))
         let isTrusted = address.map { address in trusted.contains { $0.contains(address) } } ?? true
-        let decision = table.withLock { $0.admit(channel, from: network, isTrusted: isTrusted) }
-        warn(about: decision, on: network)
-        guard case .admitted(let slot, let closing) = decision else { throw TooManyConnections() }
-        closing?.closeAtOnce()
+        let admitted = table.withLock { $0.admit(channel, from: network, isTrusted: isTrusted) }
+        guard let (slot, closing) = admitted else {
+            let metadata: Logger.Metadata = ["network": "\(network?.description ?? "-")"]
+            if isWarningDue { logger.warning("connections are refused: too many are open", metadata: metadata) }
+            throw TooManyConnections()
+        }
+        if let closing {
+            if isWarningDue { logger.warning("too many connections are open: idle connections are closed") }
+            closing.closeAtOnce()
+        }
         channel.closeFuture.whenComplete { [self] _ in table.withLock { $0.remove(slot) } }
         let handler = ConnectionSlot(slot, of: self)
         try channel.pipeline.syncOperations.addHandler(handler)
@@ -42,15 +48,7 @@ final class ConnectionCount: Sendable {
         table.withLock { $0.mark(slot, isIdle: isIdle) }
     }
 
-    private func warn(about decision: ConnectionTable<any Channel>.Decision, on network: CallerNetwork?) {
-        if case .admitted(_, closing: nil) = decision { return }
-        guard warnings.isDue(at: ServiceClock.system.uptime()) else { return }
-        let name = network?.description ?? "-"
-        switch decision {
-        case .refused: logger.warning("connections are refused: too many are open", metadata: ["network": "\(name)"])
-        case .admitted: logger.warning("too many connections are open: idle connections are closed")
-        }
-    }
+    private var isWarningDue: Bool { warnings.isDue(at: ServiceClock.system.uptime()) }
 }
 
 struct TooManyConnections: Error {}
@@ -96,13 +94,6 @@ struct ConnectionTable<Connection> {
     /// Identifies a connection. Slots of closed connections have no effect.
     typealias Slot = Int
 
-    enum Decision {
-        /// The caller must close `closing`, which is no longer counted.
-        case admitted(Slot, closing: Connection?)
-        /// The network is at its limit, or no connection can be closed.
-        case refused
-    }
-
     private struct Entry {
         let connection: Connection
         let network: Name
@@ -130,19 +121,26 @@ struct ConnectionTable<Connection> {
 
     /// Counts a new, idle connection. `network` is nil without an address. Trusted networks have no limit, and their
     /// busy connections are never closed.
-    mutating func admit(_ connection: Connection, from network: CallerNetwork?, isTrusted: Bool) -> Decision {
+    ///
+    /// - Returns: Nil if the network is at its limit, or no connection can be closed. The caller must close `closing`,
+    ///   which is no longer counted.
+    mutating func admit(
+        _ connection: Connection,
+        from network: CallerNetwork?,
+        isTrusted: Bool
+    ) -> (slot: Slot, closing: Connection?)? {
         let name = Name(network: network, isTrusted: isTrusted)
-        if !isTrusted, counts[name, default: 0] >= mostOfNetwork { return .refused }
+        if !isTrusted, counts[name, default: 0] >= mostOfNetwork { return nil }
         var closing: Connection?
         if count >= most {
-            guard let candidate = evictionCandidate() else { return .refused }
+            guard let candidate = evictionCandidate() else { return nil }
             closing = entries[candidate]?.connection
             remove(candidate)
         }
         changes += 1
         entries[changes] = Entry(connection: connection, network: name, since: changes)
         counts[name, default: 0] += 1
-        return .admitted(changes, closing: closing)
+        return (changes, closing)
     }
 
     mutating func mark(_ slot: Slot, isIdle: Bool) {

@@ -128,6 +128,13 @@ enum HTTPDate {
     }
 }
 
+/// A problem whose response has additional fields, or that a metric counts.
+struct Refusal: Error {
+    let problem: Problem
+    var fields: HTTPFields = [:]
+    var metric: Metric?
+}
+
 // The only conversion of errors to responses.
 
 extension Response {
@@ -150,11 +157,7 @@ extension Response {
 
     /// Adds fields that the problem itself does not have.
     mutating func addFields(of error: any Error) {
-        if let error = error as? MethodNotAllowed {
-            fields[.allow] = error.allowed.map(\.rawValue).joined(separator: ", ")
-        }
-        if let error = error as? RateLimited { fields.add(error.quota) }
-        if error is BodyBudgetIsSpent { fields[.connection] = "close" }
+        for field in (error as? Refusal)?.fields ?? [:] { fields[field.name] = field.value }
     }
 }
 
@@ -164,9 +167,7 @@ extension Problem {
         switch error {
         case let problem as Problem: self = problem
         case let error as JSONSyntaxError: self.init(.malformedJSON, "The body is not JSON. \(error)")
-        case let error as RateLimited: self = error.problem
-        case let error as BodyBudgetIsSpent: self = error.problem
-        case is MethodNotAllowed: self.init(.methodNotAllowed, "This path exists, but not with this method.")
+        case let refusal as Refusal: self = refusal.problem
         case is CancellationError:
             self.init(.unavailable, "The service is stopping. Send the same request again.")
         default:
@@ -198,7 +199,7 @@ extension HTTPFields {
 }
 
 extension HTTPField.Name {
-    fileprivate static let rateLimitPolicy = HTTPField.Name("RateLimit-Policy")!
+    static let rateLimitPolicy = HTTPField.Name("RateLimit-Policy")!
     static let rateLimit = HTTPField.Name("RateLimit")!
     /// Replaced by `:authority` and `HTTPRequest.authority`.
     fileprivate static let hostField = HTTPField.Name("host")!

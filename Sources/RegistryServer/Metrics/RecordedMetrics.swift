@@ -17,41 +17,39 @@ final class RecordedMetrics: Sendable {
         func increment(by amount: Int = 1) { total.wrappingAdd(amount, ordering: .relaxed) }
     }
 
-    private struct Series {
-        var counters: [MetricsText.Labels: Counter] = [:]
-        var histograms: [MetricsText.Labels: Histogram] = [:]
+    private let sweep = Mutex<Sweep?>(nil)
+    private let counters = Mutex<[Metric: [MetricsText.Labels: Counter]]>([:])
+    private let histograms = Mutex<[Metric: [MetricsText.Labels: Histogram]]>([:])
+
+    var lastSweep: Sweep? {
+        get { sweep.withLock(\.self) }
+        set { sweep.withLock { $0 = newValue } }
     }
 
-    private let series = Mutex<[Metric: Series]>([:])
-
     func counter(_ metric: Metric, _ dimensions: [(String, String)] = []) -> Counter {
-        find(\.counters, metric, dimensions, Counter())
+        let labels = MetricsText.labels(dimensions)
+        return counters.withLock { counters in
+            let counter = counters[metric]?[labels] ?? Counter()
+            counters[metric, default: [:]][labels] = counter
+            return counter
+        }
     }
 
     /// Of times in seconds.
     func histogram(_ metric: Metric, _ dimensions: [(String, String)]) -> Histogram {
-        find(\.histograms, metric, dimensions, Histogram(bounds: Histogram.seconds))
-    }
-
-    private func find<Kept: Sendable>(
-        _ place: any WritableKeyPath<Series, [MetricsText.Labels: Kept]> & Sendable,
-        _ metric: Metric,
-        _ dimensions: [(String, String)],
-        _ new: @autoclosure () -> Kept
-    ) -> Kept {
         let labels = MetricsText.labels(dimensions)
-        return series.withLock { series in
-            if let kept = series[metric]?[keyPath: place][labels] { return kept }
-            let kept = new()
-            series[metric, default: Series()][keyPath: place][labels] = kept
-            return kept
+        return histograms.withLock { histograms in
+            let histogram = histograms[metric]?[labels] ?? Histogram(bounds: Histogram.seconds)
+            histograms[metric, default: [:]][labels] = histogram
+            return histogram
         }
     }
 
     func write(_ metric: Metric, to text: inout MetricsText) {
-        guard let series = series.withLock({ $0[metric] }) else { return }
-        text.add(metric, series.counters.map { ($0, Double($1.value)) }.sorted { $0.0 < $1.0 })
-        text.add(metric, series.histograms.map { ($0, $1.snapshot) }.sorted { $0.0 < $1.0 })
+        let counters = counters.withLock { $0[metric] ?? [:] }
+        let histograms = histograms.withLock { $0[metric] ?? [:] }
+        text.add(metric, counters.map { ($0, Double($1.value)) }.sorted { $0.0 < $1.0 })
+        text.add(metric, histograms.map { ($0, $1.snapshot) }.sorted { $0.0 < $1.0 })
     }
 }
 
@@ -124,18 +122,6 @@ struct RouteMetrics: Sendable {
     func count(_ status: HTTPResponse.Status, after duration: TimeAmount) {
         responses[min(max(status.code / 100 - 2, 0), responses.count - 1)].increment()
         durations.record(Double(duration.nanoseconds) / 1e9)
-    }
-}
-
-extension RecordedMetrics {
-    /// Counts requests above a caller's fair share.
-    func countRefusal(_ error: any Error) {
-        switch ((error as? RateLimited)?.quota.rule.policy, error) {
-        case (RateLimited.concurrent, _): counter(.refusedHeavyCalls).increment()
-        case (RateLimited.credentials, _): counter(.limitedCredentials).increment()
-        case (_, is BodyBudgetIsSpent): counter(.refusedBodies).increment()
-        default: break
-        }
     }
 }
 

@@ -15,10 +15,7 @@ struct RegistryResponder: Sendable {
     let heavyCalls: HeavyCalls
     let addresses: ClientAddress
     let bodies: BodyReader
-    let console: Console
     private(set) var routes: RouteTable
-    let logger: Logger
-    private let failedCredentialDelay: Duration
 
     var registry: Registry { parts.registry }
     var metrics: ServiceMetrics { parts.metrics }
@@ -34,11 +31,8 @@ struct RegistryResponder: Sendable {
         self.routes = RouteTable(routes.map { [parts] in $0.measured(by: parts.metrics) })
         rateLimits = RateLimits(configuration, clock: clock)
         heavyCalls = HeavyCalls(configuration.heavyCalls)
-        failedCredentialDelay = configuration.limits.failedCredentialDelay
         addresses = ClientAddress(trustedProxies: configuration.trustedProxies)
         bodies = BodyReader(configuration.limits)
-        self.logger = logger
-        console = Console(configuration: configuration, clock: clock, logger: logger)
     }
 
     /// The same service, with other routes for another port.
@@ -141,7 +135,7 @@ struct RegistryResponder: Sendable {
             return try await authenticator.principal(for: located.fields, of: bundleID, from: located.network)
         } catch let problem as Problem where problem.code == .unauthenticated && bundleID != nil {
             // A fixed delay hides whether the app exists.
-            await parts.clock.sleep(until: start + failedCredentialDelay)
+            await parts.clock.sleep(until: start + parts.configuration.limits.failedCredentialDelay)
             throw problem
         }
     }
@@ -149,18 +143,14 @@ struct RegistryResponder: Sendable {
     /// Counts and logs a request, and makes the response of a failed one.
     ///
     /// - Parameter located: Nil if the request has no route.
-    func response(
-        _ result: Result<Response, any Error>,
-        to request: Request,
-        _ located: RoutedRequest?
-    ) -> Response {
+    func response(_ result: Result<Response, any Error>, to request: Request, _ located: RoutedRequest?) -> Response {
         let duration = NIODeadline.now() - request.start
         let requestID = RequestID.choose(request.fields[RequestID.field])
         var response: Response
         switch result {
         case .success(let made): response = made
         case .failure(let error):
-            metrics.recorded.countRefusal(error)
+            if let metric = (error as? Refusal)?.metric { metrics.recorded.counter(metric).increment() }
             let isPage = located?.route.isPage ?? request.head.path.map(ConsoleLink.isOfConsole) ?? false
             response =
                 isPage
@@ -170,7 +160,7 @@ struct RegistryResponder: Sendable {
         response.requestID = requestID
         (located?.route.metrics ?? metrics.unmatched).count(response.status, after: duration)
         // Skips the metadata below debug level, because it costs as much as the rest of the request here.
-        guard logger.logLevel <= .debug else { return response }
+        guard parts.logger.logLevel <= .debug else { return response }
         // The template and not the path, which can contain an installation id.
         let metadata: Logger.Metadata = [
             "method": "\(request.method.rawValue.prefix(16))",
@@ -183,7 +173,7 @@ struct RegistryResponder: Sendable {
     }
 
     private func logger(of request: Request, _ requestID: String) -> Logger {
-        var logger = logger
+        var logger = parts.logger
         logger[metadataKey: "request-id"] = "\(requestID)"
         if let trace = TraceParent(request.fields[TraceParent.field]) {
             logger[metadataKey: "trace-id"] = "\(trace.traceID)"
@@ -208,7 +198,7 @@ final class RoutedRequest: Sendable {
 
     var fields: HTTPFields { request.fields }
     var route: Route { match.route }
-    var bundleID: String? { match.parameters["bundleId"] }
+    var bundleID: String? { match["bundleId"] }
     var isHeavy: Bool { route.isHeavy(asLines: wantsLines) }
 }
 
@@ -217,13 +207,13 @@ extension RegistryResponder {
     ///
     /// Rejects an app outside of the credentials before looking it up, so the time does not reveal whether it exists.
     func admit(_ principal: Principal, to located: RoutedRequest, about app: App? = nil) throws(Problem) -> Call? {
-        let (parameters, access) = (located.match.parameters, located.route.access)
+        let (match, access) = (located.match, located.route.access)
         try access.checkCredentials(of: principal)
         var (app, environment) = (app, APNSEnvironment?.none)
-        if let name = parameters["bundleId"] {
+        if let name = match["bundleId"] {
             if let own = principal.app, own.rawValue != name { throw Problem.unknownApp }
             if located.route.needsApp {
-                if let name = parameters["environment"] {
+                if let name = match["environment"] {
                     environment = APNSEnvironment(rawValue: name)
                     guard environment != nil else { throw Problem.unknownApp }
                 }
@@ -246,13 +236,13 @@ extension RegistryResponder {
     }
 
     /// Probes are exempt. Sign-ins to the console count by network.
-    func count(_ call: Call) throws(RateLimited) -> RequestCount {
+    func count(_ call: Call) throws(Refusal) -> RequestCount {
         guard call.isCounted else { return RequestCount() }
         return try rateLimits.count(call.principal, call.caller)
     }
 
     /// Call it after the body arrived, so that slow senders occupy no slot.
-    func beginHeavyCall(_ call: Call, _ count: inout RequestCount) throws(RateLimited) {
+    func beginHeavyCall(_ call: Call, _ count: inout RequestCount) throws(Refusal) {
         guard call.isCounted, call.located.isHeavy else { return }
         let place = "\(call.parameter("bundleId"))/\(call.parameter("environment"))"
         count.heavyCall = try heavyCalls.countCall(call.principal, call.caller, in: place)

@@ -119,7 +119,10 @@ final class Route: Sendable {
 struct RouteTable: Sendable {
     struct Match: Sendable {
         let route: Route
-        let parameters: PathParameters
+        /// The values of the template's parameters. A scan of few pairs is faster than hashing.
+        var parameters: [(name: String, value: String)] = []
+
+        subscript(name: String) -> String? { parameters.first { $0.name == name }?.value }
     }
 
     private struct Resource: Sendable {
@@ -137,8 +140,8 @@ struct RouteTable: Sendable {
         let parts: [Part]
         var routes: [HTTPRequest.Method: Route]
 
-        var allowed: [HTTPRequest.Method] {
-            (routes.keys + (routes[.get] == nil ? [] : [.head])).sorted { $0.rawValue < $1.rawValue }
+        var allowed: String {
+            (routes.keys + (routes[.get] == nil ? [] : [.head])).map(\.rawValue).sorted().joined(separator: ", ")
         }
     }
 
@@ -158,9 +161,14 @@ struct RouteTable: Sendable {
     func match(_ method: HTTPRequest.Method, _ parts: [String]) throws -> Match {
         for resource in resources where Self.matches(parts, resource.parts) {
             guard let route = resource.routes[method == .head ? .get : method] else {
-                throw MethodNotAllowed(allowed: resource.allowed)
+                let detail = "This path exists, but not with this method."
+                throw Refusal(problem: Problem(.methodNotAllowed, detail), fields: [.allow: resource.allowed])
             }
-            return Match(route: route, parameters: Self.parameters(of: parts, in: resource.parts))
+            var match = Match(route: route)
+            for (part, place) in zip(parts, resource.parts) {
+                if case .parameter(let name) = place { match.parameters.append((name, part)) }
+            }
+            return match
         }
         if let page = page(method, parts) { return page }
         throw Problem(.noSuchRoute, "The API does not have this path. /openapi.json lists all paths.")
@@ -172,7 +180,7 @@ struct RouteTable: Sendable {
         let parts = parts.count == 1 ? ["docs"] : parts.dropLast()
         guard ["docs", "console"].contains(parts[0]), (try? match(.get, parts)) != nil else { return nil }
         let path = parts.map { "/" + ConsoleLink.encoded($0) }.joined()
-        return Match(route: .plain(.get, path, for: .everyone) { _ in .seeOther(path) }, parameters: PathParameters())
+        return Match(route: .plain(.get, path, for: .everyone) { _ in .seeOther(path) })
     }
 
     private static func matches(_ parts: [String], _ template: [Resource.Part]) -> Bool {
@@ -187,24 +195,4 @@ struct RouteTable: Sendable {
         return true
     }
 
-    private static func parameters(of parts: [String], in template: [Resource.Part]) -> PathParameters {
-        var parameters = PathParameters()
-        for (part, place) in zip(parts, template) {
-            if case .parameter(let name) = place { parameters.append(name, part) }
-        }
-        return parameters
-    }
-}
-
-struct MethodNotAllowed: Error, Hashable {
-    let allowed: [HTTPRequest.Method]
-}
-
-/// The values of a template's parameters. A scan of few pairs is faster than hashing.
-struct PathParameters: Sendable {
-    private var pairs: [(name: String, value: String)] = []
-
-    subscript(name: String) -> String? { pairs.first { $0.name == name }?.value }
-
-    mutating func append(_ name: String, _ value: String) { pairs.append((name, value)) }
 }

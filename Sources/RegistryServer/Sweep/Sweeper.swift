@@ -3,7 +3,6 @@ import Logging
 import RegistryCore
 import RegistryStore
 import ServiceLifecycle
-import Synchronization
 
 /// Stores counts of activities and tokens, records expiries, and deletes rows after their retention, in small steps.
 ///
@@ -14,7 +13,6 @@ struct Sweeper: Service {
     let interval: Duration
     let logger: Logger
     let metrics: RecordedMetrics
-    var journal = SweepJournal()
 
     /// Rows per transaction, kept low so other writers do not wait.
     private static let pageSize = 500
@@ -83,7 +81,8 @@ struct Sweeper: Service {
 
     private func recordSweep(isComplete: Bool, since start: ContinuousClock.Instant) {
         metrics.counter(isComplete ? .sweeps : .sweepFailures).increment()
-        journal.recordSweep(.init(endedAt: Date(), duration: ContinuousClock.now - start, isComplete: isComplete))
+        let duration = ContinuousClock.now - start
+        metrics.lastSweep = Sweep(endedAt: Date(), duration: duration, isComplete: isComplete)
     }
 
     private func count(_ scope: Scope) async throws {
@@ -112,16 +111,8 @@ struct Sweeper: Service {
     }
 }
 
-final class SweepJournal: Sendable {
-    struct Entry: Sendable, Hashable {
-        let endedAt: Date
-        let duration: Duration
-        let isComplete: Bool
-    }
-
-    private let entry = Mutex<Entry?>(nil)
-
-    var last: Entry? { entry.withLock { $0 } }
-
-    func recordSweep(_ new: Entry) { entry.withLock { $0 = new } }
+struct Sweep: Sendable, Hashable {
+    let endedAt: Date
+    let duration: Duration
+    let isComplete: Bool
 }

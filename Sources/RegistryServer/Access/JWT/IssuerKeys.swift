@@ -15,12 +15,14 @@ final class IssuerKeys: Sendable {
     /// Limits the use of a withdrawn key.
     static let maximumAge = Duration.seconds(15 * 60)
 
+    private typealias Fetching = Task<VerificationKeySet?, Never>
+
     private struct Entry: Sendable {
         let settings: JSONObject
         var keys: VerificationKeySet?
         var fetchedAt: Duration?
         var triedAt: Duration?
-        var fetching: Task<VerificationKeySet?, Never>?
+        var fetching: Fetching?
         /// The last failure, if keys were never fetched.
         var failure: String?
 
@@ -50,17 +52,13 @@ final class IssuerKeys: Sendable {
         }
     }
 
-    /// `settings` is the app's setting `jwt`, and a change discards fetched keys. If no known set suffices for the
-    /// token, keys are fetched, within the limit. Nil if no keys are known and the fetch fails.
-    func keys(
-        of app: BundleID,
-        _ settings: JSONObject,
-        _ source: JWTRequirements.Source,
-        suffices: @Sendable (VerificationKeySet) -> Bool
-    ) async -> VerificationKeySet? {
+    /// A change of the app's setting `jwt` discards fetched keys. If no known set suffices for the token, keys are
+    /// fetched, within the limit. Nil if no keys are known and the fetch fails.
+    func keys(of app: App, suffices: @Sendable (VerificationKeySet) -> Bool) async -> VerificationKeySet? {
+        guard let settings = app.settings.jwt, let source = JWTRequirements(settings)?.source else { return nil }
         let known = entries.withLock { entries in
-            if entries[app]?.settings != settings { entries[app] = Entry(settings: settings) }
-            return entries[app]
+            if entries[app.bundleID]?.settings != settings { entries[app.bundleID] = Entry(settings: settings) }
+            return entries[app.bundleID]
         }
         let url: String
         switch source {
@@ -68,11 +66,11 @@ final class IssuerKeys: Sendable {
         case .keys(let json):
             if let keys = known?.keys { return keys }
             let keys = await VerificationKeySet(json)
-            change(app, settings) { $0.keys = keys }
+            change(app) { $0.keys = keys }
             return keys
         }
         if let known, let keys = known.keys, !known.isStale(at: clock.uptime()), suffices(keys) { return keys }
-        let (keys, fetching) = startFetching(url, of: app, settings)
+        let (keys, fetching) = startFetching(url, of: app)
         // Stale keys are used during the refresh if they suffice.
         if let keys, suffices(keys) { return keys }
         return await fetching?.value ?? keys
@@ -80,39 +78,27 @@ final class IssuerKeys: Sendable {
 
     /// Returns the known keys, and the current fetch or a new one if due, under one lock. Otherwise a fetch could end
     /// in between unnoticed.
-    private func startFetching(
-        _ url: String,
-        of app: BundleID,
-        _ settings: JSONObject
-    ) -> (keys: VerificationKeySet?, fetching: Task<VerificationKeySet?, Never>?) {
+    private func startFetching(_ url: String, of app: App) -> (keys: VerificationKeySet?, fetching: Fetching?) {
         let now = clock.uptime()
-        return entries.withLock { entries in
-            guard let entry = entries[app], entry.settings == settings else { return (nil, nil) }
+        return change(app) { entry in
             if let fetching = entry.fetching { return (entry.keys, fetching) }
             if let triedAt = entry.triedAt, now - triedAt < Self.fetchInterval { return (entry.keys, nil) }
-            let task = Task { await self.load(url, of: app, settings, at: now) }
-            entries[app]?.fetching = task
-            entries[app]?.triedAt = now
+            let task = Task { await self.load(url, of: app, at: now) }
+            entry.fetching = task
+            entry.triedAt = now
             return (entry.keys, task)
-        }
+        } ?? (nil, nil)
     }
 
-    private func load(
-        _ url: String,
-        of app: BundleID,
-        _ settings: JSONObject,
-        at now: Duration
-    ) async -> VerificationKeySet? {
+    private func load(_ url: String, of app: App, at now: Duration) async -> VerificationKeySet? {
         do {
             let keys = try await VerificationKeySet.read(try await fetch(url))
-            change(app, settings) { ($0.keys, $0.fetchedAt, $0.fetching, $0.failure) = (keys, now, nil, nil) }
+            change(app) { ($0.keys, $0.fetchedAt, $0.fetching, $0.failure) = (keys, now, nil, nil) }
             return keys
         } catch {
-            logger.warning(
-                "the keys of an issuer could not be fetched",
-                metadata: ["app": "\(app)", "reason": "\(error)"]
-            )
-            return change(app, settings) { entry in
+            let metadata: Logger.Metadata = ["app": "\(app.bundleID)", "reason": "\(error)"]
+            logger.warning("the keys of an issuer could not be fetched", metadata: metadata)
+            return change(app) { entry in
                 entry.fetching = nil
                 if entry.keys == nil { entry.failure = KeySetFetcher.reason(error) }
                 return entry.keys
@@ -120,13 +106,12 @@ final class IssuerKeys: Sendable {
         }
     }
 
+    /// Nil if the app has other settings now.
     @discardableResult
-    private func change<Value>(_ app: BundleID, _ settings: JSONObject, _ body: (inout Entry) -> Value) -> Value? {
+    private func change<Value>(_ app: App, _ body: (inout Entry) -> Value) -> Value? {
         entries.withLock { entries in
-            guard var entry = entries[app], entry.settings == settings else { return nil }
-            let value = body(&entry)
-            entries[app] = entry
-            return value
+            guard entries[app.bundleID]?.settings == app.settings.jwt else { return nil }
+            return body(&entries[app.bundleID]!)
         }
     }
 }
@@ -239,6 +224,7 @@ final class VerificationKeySet: Sendable {
         self.keys = keys
     }
 
+    func verifies(_ token: CompactJWT) -> Bool { candidates(for: token).contains { $0.verifies(token) } }
     func names(_ token: CompactJWT) -> Bool { token.keyID != nil && candidates(for: token).contains { $0.id != nil } }
 
     /// Keys of the token's algorithm: with its `kid`, or else without. For a token without `kid`, any of them.

@@ -36,20 +36,11 @@ struct JWTVerifier: Sendable {
     }
 
     private func verify(_ token: CompactJWT, of app: App) async throws(Problem) -> VerifiedTokens.Proof {
-        guard let settings = app.settings.jwt, let requirements = JWTRequirements(settings) else {
-            throw Problem.invalidCredentials
-        }
-        // Without `kid`, only a signature check shows whether the key is known. Its result is kept.
-        let fits = Mutex(false)
-        let found = await keys.keys(of: app.bundleID, settings, requirements.source) { set in
-            guard !set.names(token) else { return true }
-            let isVerified = set.candidates(for: token).contains { $0.verifies(token) }
-            if isVerified { fits.withLock { $0 = true } }
-            return isVerified
-        }
+        guard let requirements = JWTRequirements(app.settings.jwt) else { throw Problem.invalidCredentials }
+        // Without `kid`, only a signature check shows whether the key is known.
+        let found = await keys.keys(of: app) { $0.names(token) || $0.verifies(token) }
         guard let found else { throw noKeys(of: app.bundleID) }
-        let isVerified = fits.withLock { $0 } || found.candidates(for: token).contains { $0.verifies(token) }
-        guard isVerified else { throw Problem.invalidCredentials }
+        guard found.verifies(token) else { throw Problem.invalidCredentials }
         let (subject, validity) = try requirements.subject(of: token.claims, at: clock.date())
         return VerifiedTokens.Proof(
             user: Principal(role: .client, who: AuditName.user(subject), app: app.bundleID, subject: subject),
@@ -66,9 +57,8 @@ struct JWTVerifier: Sendable {
     }
 }
 
-/// A cache of verified JWTs by digest, which saves the signature check.
-///
-/// A proof holds until the token expires, the issuer's keys are fetched again, or the app changes.
+/// Verified JWTs by digest, which saves the signature check. A proof holds until the token expires, the issuer's keys
+/// are fetched again, or the app changes.
 final class VerifiedTokens: Sendable {
     struct Name: Sendable, Hashable {
         private let digest: SHA256.Digest

@@ -80,11 +80,11 @@ struct KeySetFetcher: Sendable {
     }
 
     private func permittedAddress(of host: String) async throws -> IPAddress {
-        let addresses = try await NameLookup.addresses(of: host, within: deadline)
-        guard let first = addresses.first, allowsInternal || addresses.allSatisfy(\.isPublic) else {
+        let address = try await NameLookup.address(of: host, within: deadline)
+        guard allowsInternal || address.isPublic else {
             throw JSONFaultReason("has a host without an address, or with an address inside the operator's network")
         }
-        return first
+        return address
     }
 }
 
@@ -116,10 +116,11 @@ struct KeySetURL: Sendable {
 
 /// Runs the blocking lookup of the system on its own thread.
 enum NameLookup {
-    static func addresses(of host: String, within time: Duration) async throws -> [IPAddress] {
-        let (results, continuation) = AsyncStream.makeStream(of: [IPAddress].self, bufferingPolicy: .bufferingOldest(1))
+    static func address(of host: String, within time: Duration) async throws -> IPAddress {
+        let (found, continuation) = AsyncStream.makeStream(of: IPAddress.self)
         Thread.detachNewThread {
-            continuation.yield(lookUp(host))
+            let address = try? SocketAddress.makeAddressResolvingHost(host, port: 0)
+            if let address = IPAddress(address) { continuation.yield(address) }
             continuation.finish()
         }
         let timer = Task {
@@ -127,30 +128,9 @@ enum NameLookup {
             continuation.finish()
         }
         defer { timer.cancel() }
-        guard let addresses = await results.first(where: { _ in true }), !addresses.isEmpty else {
+        guard let address = await found.first(where: { _ in true }) else {
             throw JSONFaultReason("has a host that does not resolve")
         }
-        return addresses
-    }
-
-    private static func lookUp(_ host: String) -> [IPAddress] {
-        var hints = addrinfo()
-        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        var list: UnsafeMutablePointer<addrinfo>?
-        guard getaddrinfo(host, nil, &hints, &list) == 0 else { return [] }
-        defer { freeaddrinfo(list) }
-        return sequence(first: list) { $0?.pointee.ai_next }.prefix { $0 != nil }.compactMap { $0?.pointee.address }
-    }
-}
-
-extension addrinfo {
-    fileprivate var address: IPAddress? {
-        switch ai_family {
-        case AF_INET:
-            ai_addr.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { IPAddress(SocketAddress($0.pointee)) }
-        case AF_INET6:
-            ai_addr.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { IPAddress(SocketAddress($0.pointee)) }
-        default: nil
-        }
+        return address
     }
 }

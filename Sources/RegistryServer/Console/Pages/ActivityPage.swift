@@ -125,19 +125,16 @@ extension ActivityLife {
     }
 }
 
-struct EventWords: Sendable {
-    let title: String
-    let tone: String
-    let detail: String?
+extension AuditEvent: Presentable {
+    static var computed: Properties { ["words": \.words, "actor": \.actor, "aliases": \.namedAliases] }
 
-    init(_ type: String) {
-        let known = Self.known[type]
-        title = known?.title ?? type.prefix(1).uppercased() + type.dropFirst().replacing("-", with: " ")
-        tone = known?.tone ?? "plain"
-        detail = known?.detail
+    typealias Words = (title: String, tone: String, detail: String?)
+
+    var words: Words {
+        Self.words[type] ?? (type.prefix(1).uppercased() + type.dropFirst().replacing("-", with: " "), "plain", nil)
     }
 
-    private static let known: [String: (title: String, tone: String, detail: String)] = [
+    private static let words: [String: Words] = [
         "registered": ("Registered", "good", "Its first token was registered."),
         "rotated": ("Rotated", "good", "A new token replaced the previous token."),
         "reactivated": ("Reactivated", "good", "A client registered the token after the event that had withheld it."),
@@ -154,12 +151,7 @@ struct EventWords: Sendable {
         "start-failed": ("Start failed", "bad", "A sender reported that the start push failed."),
         "erased": ("Erased", "bad", "The data of a person was erased."),
     ]
-}
 
-extension AuditEvent: Presentable {
-    static var computed: Properties { ["words": \.words, "actor": \.actor, "aliases": \.namedAliases] }
-
-    var words: EventWords { EventWords(type) }
     private var namedAliases: [Alias] { Alias.all(in: aliases) }
 
     var actor: String {

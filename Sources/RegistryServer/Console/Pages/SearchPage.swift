@@ -35,9 +35,7 @@ extension ConsoleCall {
     }
 
     private func stalePage(_ search: SearchText, _ link: ConsoleLink) -> String? {
-        guard let state = search["state"]?.lowercased(), search["alias"] == nil, search["activity"] == nil,
-            search["fingerprint"] == nil, search["installation"] == nil, search.bareWords.isEmpty
-        else { return nil }
+        guard search.isAboutStateAlone, let state = search["state"]?.lowercased() else { return nil }
         switch state {
         case "stale": return link.page("stale")
         case "quarantined", "unconfirmed": return link.page("stale", [("reason", state)])
@@ -96,8 +94,7 @@ extension ConsoleCall {
             default: []
             }
         }
-        let isAboutStateAlone = search.terms.allSatisfy { $0.name == "state" || $0.name == "environment" }
-        guard isAboutStateAlone else { return ways }
+        guard search.isAboutStateAlone else { return ways }
         return search["state"] == "ended" || search["state"] == "expired" ? [.over, .running] : [.running]
     }
 
@@ -218,7 +215,7 @@ struct SearchText: Sendable, Hashable {
     }
 
     subscript(name: String) -> String? { terms.last { $0.name == name }?.value }
-    var bareWords: [String] { terms.filter { $0.name == nil }.map(\.value) }
+    var isAboutStateAlone: Bool { terms.allSatisfy { $0.name == "state" || $0.name == "environment" } }
 
     private static func words(_ text: String) -> [String] {
         let word = /(?:"[^"]*"?|[^\s"])+/.matchingSemantics(.unicodeScalar)

@@ -12,18 +12,20 @@ extension ConsoleCall {
 
     func showSignIn() -> Response {
         guard visit.principal.role == nil else { return .seeOther(ConsoleLink.home) }
-        return signInPage(next: parameter("next"))
+        return signInPage()
     }
 
+    /// The page to return to.
+    private var next: String? { (field("next") ?? parameter("next")).flatMap { ConsoleLink.isOwn($0) ? $0 : nil } }
+
     /// A cookie ties the form to the browser, so that another site cannot sign a user in to its own account.
-    func signInPage(next: String?, fault: String? = nil, status: HTTPResponse.Status = .ok) -> Response {
+    func signInPage(fault: String? = nil, status: HTTPResponse.Status = .ok) -> Response {
         let nonce = ConsoleSession.makeNonce()
         var response = Response.page(
             "sign-in",
             [
                 "pageTitle": "Sign in", "heading": "Sign in", "formToken": FormToken.make(from: nonce),
-                "next": next.flatMap { ConsoleLink.isOwn($0) ? $0 : nil }, "fault": fault,
-                "provider": console.provider?.settings.providerName,
+                "next": next, "fault": fault, "provider": parts.provider?.settings.providerName,
             ],
             status: status
         )
@@ -32,27 +34,26 @@ extension ConsoleCall {
     }
 
     func signIn() async throws -> Response {
-        let next = field("next")
-        guard hasSignInCookie else { return signInPage(next: next, fault: Self.tooLate, status: .forbidden) }
+        guard hasSignInCookie else { return signInPage(fault: Self.tooLate, status: .forbidden) }
         guard let key = APIKey(Secret((field("key") ?? "").trimmingCharacters(in: .whitespacesAndNewlines))) else {
             let fault = "This is not a complete key: keys have 47 characters and begin with pra_, pru_ or prr_."
-            return signInPage(next: next, fault: fault, status: .unauthorized)
+            return signInPage(fault: fault, status: .unauthorized)
         }
         let digest = key.secretDigest
-        let found = try await call.parts.authenticator.findKey(key.id, from: call.network) { stored in
+        let found = try await parts.authenticator.findKey(key.id, from: call.network) { stored in
             ConstantTime.areEqual(stored.digest, digest)
         }
         guard let record = found?.record else {
             let fault = "The key is not valid: it is unknown, was revoked, or has expired."
-            return signInPage(next: next, fault: fault, status: .unauthorized)
+            return signInPage(fault: fault, status: .unauthorized)
         }
         guard Access.auditReads.allows(Principal(record)) else {
             let fault = "This is a \(record.id.role.rawValue) key. The console needs an auditor or admin key."
-            return signInPage(next: next, fault: fault, status: .forbidden)
+            return signInPage(fault: fault, status: .forbidden)
         }
         let session = ConsoleSession(of: record.id.rawValue, at: now)
-        let path = next.flatMap { ConsoleLink.isOwn($0) ? $0 : nil } ?? ConsoleLink.home
-        var response = Response.seeOther(path).with(session, digest: digest, isSecure: visit.isSecure)
+        var response = Response.seeOther(next ?? ConsoleLink.home)
+            .with(session, digest: digest, isSecure: visit.isSecure)
         response.fields.append(signInCookie.removal)
         return response
     }
@@ -76,9 +77,8 @@ extension ConsoleCall {
     private var attemptCookie: ConsoleCookie { ConsoleCookie(purpose: .attempt, isSecure: visit.isSecure) }
 
     func beginSignIn() async throws -> Response {
-        guard let provider = console.provider else { throw Problem(.noSuchRoute, "There is no identity provider.") }
-        let next = field("next").flatMap { ConsoleLink.isOwn($0) ? $0 : nil }
-        guard hasSignInCookie else { return signInPage(next: next, fault: Self.tooLate, status: .forbidden) }
+        guard let provider = parts.provider else { throw Problem(.noSuchRoute, "There is no identity provider.") }
+        guard hasSignInCookie else { return signInPage(fault: Self.tooLate, status: .forbidden) }
         let attempt = SignInAttempt(toward: next ?? ConsoleLink.home, at: now)
         do throws(Problem) {
             let address = try await provider.address(for: attempt)
@@ -86,13 +86,13 @@ extension ConsoleCall {
             answer.fields.append(attemptCookie.setting(attempt.text, seconds: SignInAttempt.longestTime))
             return answer
         } catch {
-            return signInPage(next: next, fault: error)
+            return signInPage(fault: error)
         }
     }
 
     /// Takes the identity provider's answer, which is good for one try.
     func finishSignIn() async throws -> Response {
-        guard let provider = console.provider else { throw Problem(.noSuchRoute, "There is no identity provider.") }
+        guard let provider = parts.provider else { throw Problem(.noSuchRoute, "There is no identity provider.") }
         var answer: Response
         do throws(Problem) {
             let attempt = try provedAttempt(provider.settings)
@@ -100,7 +100,7 @@ extension ConsoleCall {
             answer = Response.onward(to: attempt.next, "Signed in")
                 .with(session, digest: provider.settings.sealingKey, isSecure: visit.isSecure)
         } catch {
-            answer = signInPage(next: nil, fault: error)
+            answer = signInPage(fault: error)
         }
         answer.fields.append(attemptCookie.removal)
         return answer
@@ -117,10 +117,10 @@ extension ConsoleCall {
         throw Problem(.forbidden, "\(fault) Open \(settings.publicURL)/console and begin there.")
     }
 
-    private func signInPage(next: String?, fault: Problem) -> Response {
+    private func signInPage(fault: Problem) -> Response {
         let words = (fault.code == .unauthenticated ? "The provider's ID token is refused. " : "") + fault.detail
-        console.logger.notice("nobody was signed in to the console", metadata: ["reason": "\(words)"])
-        return signInPage(next: next, fault: words, status: HTTPResponse.Status(code: fault.code.status))
+        parts.logger.notice("nobody was signed in to the console", metadata: ["reason": "\(words)"])
+        return signInPage(fault: words, status: HTTPResponse.Status(code: fault.code.status))
     }
 }
 

@@ -26,8 +26,6 @@ struct ColumnChart: Sendable {
     private let statistics: RegistryStatistics
     private let starts: [Date]
     private let series: [[Int]]
-    private static let width = 600.0
-    private static let height = 100.0
 
     init(_ subject: Subject, _ statistics: RegistryStatistics) {
         self.subject = subject
@@ -90,24 +88,18 @@ struct ColumnChart: Sendable {
         return "\(subject.title) in the last \(span): \(total), most at \(time(starts[index])): \(most)."
     }
 
-    private var layers: [(number: Int, path: String)] {
-        let slot = Self.width / Double(starts.count)
-        let scale = Self.height / Double(max(1, totals.max() ?? 0))
-        var below = [Int](repeating: 0, count: starts.count)
-        return series.enumerated().compactMap { number, counts in
-            var path = ""
-            for (index, count) in counts.enumerated() where count > 0 {
-                let (low, high) = (Double(below[index]), Double(below[index] + count))
-                let x = Double(index) * slot
-                path += Self.path(x + slot * 0.1, Self.height - high * scale, slot * 0.8, (high - low) * scale)
-                below[index] += count
-            }
-            return path.isEmpty ? nil : (number: number + 1, path: path)
-        }
-    }
+    private var most: Int { max(1, totals.max() ?? 0) }
+    private var box: String { "0 0 \(starts.count) \(most)" }
 
-    private static func path(_ x: Double, _ y: Double, _ width: Double, _ height: Double) -> String {
-        String(format: "M%.1f %.1fh%.1fv%.1fh-%.1fz", x, y, width, height, width)
+    private var layers: [(number: Int, path: String)] {
+        var tops = [Int](repeating: most, count: starts.count)
+        return series.enumerated().map { number, counts in
+            let columns = counts.indices.filter { counts[$0] > 0 }.map { index in
+                tops[index] -= counts[index]
+                return "M\(index).1 \(tops[index])h.8v\(counts[index])h-.8z"
+            }
+            return (number: number + 1, path: columns.joined())
+        }
     }
 
     var legend: [(number: Int, type: String, total: Int)] {
@@ -138,6 +130,7 @@ extension ColumnChart: Presentable {
         [
             "title": \.subject.title, "total": \.total, "peak": \.peak, "sentence": \.sentence, "layers": \.layers,
             "legend": \.legend, "from": \.from, "until": \.until, "figures": \.figures, "columns": \.starts.count,
+            "box": \.box,
         ]
     }
 }

@@ -217,10 +217,8 @@ extension TokenAvailability {
 extension ExplainedLease: Presentable {
     static var computed: Properties {
         [
-            "tone": \.state.tone, "sentence": \.sentence, "alias": \.lease.alias,
-            "attributesType": \.lease.attributesType,
-            "leasedAt": \.lease.leasedAt.date, "leasedUntil": \.lease.leasedUntil.date,
-            "installation": \.lease.installation,
+            "tone": \.state.tone, "sentence": \.sentence, "leasedAt": \.lease.leasedAt.date,
+            "leasedUntil": \.lease.leasedUntil.date,
         ]
     }
 }

@@ -8,7 +8,6 @@ import Synchronization
 struct IdentityProvider: Sendable {
     let settings: SignInSettings
     private let discovery: ProviderDiscovery
-    private let keys: IssuerKeys
     private let verifier: JWTVerifier
     /// The console, as an app with the provider's people as its users.
     private let app: App
@@ -16,7 +15,7 @@ struct IdentityProvider: Sendable {
     init(_ settings: SignInSettings, clock: ServiceClock, logger: Logger) {
         let discovery = ProviderDiscovery(settings)
         (self.settings, self.discovery) = (settings, discovery)
-        keys = IssuerKeys(clock: clock, logger: logger, fetch: discovery.fetchKeys)
+        let keys = IssuerKeys(clock: clock, logger: logger, fetch: discovery.fetchKeys)
         verifier = JWTVerifier(keys: keys, clock: clock)
         let (issuer, audience) = (JSONValue.string(settings.issuer), JSONValue.string(settings.clientID))
         var people = AppSettings()
@@ -72,8 +71,8 @@ struct IdentityProvider: Sendable {
     }
 
     private func findDocument() async throws(Problem) -> JSONValue {
-        let found = await keys.keys(of: app.bundleID, app.settings.jwt ?? [:], .url(discovery.url)) { _ in true }
-        guard found != nil else { throw unavailable(keys.failure(of: app.bundleID)) }
+        let found = await verifier.keys.keys(of: app) { _ in true }
+        guard found != nil else { throw unavailable(verifier.keys.failure(of: app.bundleID)) }
         return discovery.document
     }
 

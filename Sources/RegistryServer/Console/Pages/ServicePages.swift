@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import RegistryCore
 import RegistryStore
 
@@ -30,7 +31,7 @@ extension ConsoleCall {
 
     private func findChecks(of scope: Scope, _ statistics: RegistryStatistics) async throws -> [HealthCheck] {
         let link = ConsoleLink(scope)
-        let interval = console.configuration.sweepInterval
+        let interval = parts.configuration.sweepInterval
         let findings = try await registry.findings(in: scope, sweepInterval: interval)
         let channels = try await registry.channelCounts(in: scope).channels
         let system = ("See the system", link.page("system"))
@@ -41,7 +42,7 @@ extension ConsoleCall {
         checks += HealthCheck.checks(late, orElse: "The sweep is up to date.", more: system)
         checks.append(.channels(channels, link))
         let app = scope.app.bundleID
-        let failure = call.parts.issuerKeys.failure(of: app)
+        let failure = parts.issuerKeys.failure(of: app)
         checks += failure.map { [HealthCheck(Finding(issuerOf: app, failure: $0))] } ?? []
         guard Access.adminCalls.allows(principal) else { return checks }
         let expiring = try await registry.keys(of: scope.app).compactMap { Finding($0, now: now) }
@@ -149,5 +150,121 @@ extension HealthCheck {
             orElse: "\(DisplayText.count(count)) of APNs's \(quota) channels are in use: delete unused channels.",
             see: link.page("channels")
         )
+    }
+}
+
+extension ConsoleCall {
+    func showSystem() async throws -> Response {
+        let health = try await registry.health()
+        let (applied, needed) = (health.migrations.last?.version ?? 0, SchemaMigrator.currentVersion)
+        return try page(
+            "system",
+            [
+                "version": parts.configuration.version, "health": health, "findings": health.condition.findings,
+                "uptime": Duration.seconds(now.timeIntervalSince(parts.startedAt)),
+                "serverUptime": Duration.seconds(now.timeIntervalSince(health.server.startedAt)),
+                "applied": applied, "needed": needed, "isCurrent": applied == needed,
+                "lastSweep": parts.metrics.recorded.lastSweep,
+                "overdue": try await registry.overdueExpiry(in: scope),
+                "settings": parts.configuration.settingsInForce.map(row),
+            ]
+        )
+    }
+
+    private func row(_ setting: SettingInForce) -> TemplateContext {
+        let isHidden = setting.isAboutDatabase && !isRoot
+        return [
+            "name": setting.name, "origin": setting.value == nil ? nil : setting.origin,
+            "value": isHidden ? "visible only to root" : setting.value ?? "not set",
+        ]
+    }
+}
+
+extension OverdueExpiry: Presentable {
+    static var computed: Properties { ["activities": \.activities] }
+
+    private var activities: String {
+        let activities = DisplayText.count(count, "expired activity", "expired activities")
+        return count < Self.countLimit ? activities : "at least \(activities)"
+    }
+}
+
+extension PostgresHealth.Server: Presentable {
+    static var computed: Properties {
+        ["hitShare": \.hitShare, "rollbackShare": \.rollbackShare, "isReplicated": \.isReplicated]
+    }
+
+    private var hitShare: String { DisplayText.share(blocksHit, of: blocksHit + blocksRead) }
+    private var rollbackShare: String { DisplayText.share(rollbacks, of: commits + rollbacks) }
+    private var isReplicated: Bool { !synchronousStandbys.isEmpty }
+}
+
+extension ConsoleCall {
+    func showKeys(fault: String? = nil) async throws -> Response {
+        let (app, maySeeKeys) = (try scope.app, Access.adminCalls.allows(principal))
+        let keys = maySeeKeys ? try await registry.keys(of: app) : []
+        let apps = isRoot ? try await registry.apps() : []
+        let settings = app.settings
+        let rules = settings.aliasRules.sorted { $0.key < $1.key }
+        return try page(
+            "keys",
+            status: fault == nil ? .ok : .unprocessableContent,
+            [
+                "maySeeKeys": maySeeKeys, "keys": keys.map(row),
+                "jwtIssuer": settings.jwt.map { $0["issuer"]?.string.map { "tokens of \($0)" } ?? "set" },
+                "rules": rules.map { (kind: $0.key, sentence: $0.value.sentence) },
+                "kinds": settings.tokenKinds.map { (name: $0.name, topic: $0.topic(of: app.bundleID)) },
+                "apps": apps, "fault": fault,
+            ]
+        )
+    }
+
+    private func row(_ key: APIKeyRecord) -> TemplateContext {
+        let (isValid, isExpiring) = (key.isValid(at: now), key.expiresSoon(at: now))
+        return [
+            "key": key, "isValid": isValid, "isOwn": key.id.rawValue == visit.session?.holder,
+            "state": isExpiring ? "expires soon" : key.state(at: now),
+            "tone": isExpiring ? "warn" : isValid ? "good" : "over",
+        ]
+    }
+
+    /// The caller must type the key's name.
+    func revokeKey() async throws -> Response {
+        let name = call.parameter("keyId")
+        guard field("confirmation") == name else {
+            return try await showKeys(fault: "No key was revoked. Type “\(name)” to confirm.")
+        }
+        _ = try await call.revokeKey()
+        return .seeOther(try link.page("keys"))
+    }
+
+    func showApps() async throws -> Response {
+        let own = visit.grants.map(\.app)
+        if own.count < 2, let own = principal.app {
+            guard let app = try await registry.app(own) else { throw Problem.unknownApp }
+            return .seeOther(try await entrance(to: app))
+        }
+        let apps = try await registry.apps().filter { own.isEmpty || own.contains($0.bundleID) }
+        if apps.count == 1 { return .seeOther(try await entrance(to: apps[0])) }
+        var fields = frame
+        fields.add(["pageTitle": "Apps", "heading": "Apps", "apps": apps])
+        return .page("apps", fields)
+    }
+
+    /// The sandbox, until the app has data in production.
+    private func entrance(to app: App) async throws -> String {
+        let isLive = try await registry.isUsed(Scope(app: app, environment: .production))
+        return ConsoleLink(app.bundleID, isLive ? .production : .sandbox).base
+    }
+}
+
+extension AliasRule {
+    fileprivate var sentence: String {
+        switch self {
+        case .any: "any client may set it"
+        case .signedIn: "signed-in users may set it"
+        case .subject: "a signed-in user may set it to their own id"
+        case .backend: "sender and admin keys may set it"
+        }
     }
 }

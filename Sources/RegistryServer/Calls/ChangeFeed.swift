@@ -28,15 +28,10 @@ final class ChangeFeed: Sendable {
         var position: ChangePosition?
     }
 
-    private struct State {
-        var channels: [Int64: Channel] = [:]
-        var lastNumber = 0
-    }
-
     private let registry: Registry
     private let shutdownNotice: ShutdownNotice
     private let logger: Logger
-    private let state = Mutex(State())
+    private let state = Mutex((channels: [Int64: Channel](), lastNumber: 0))
 
     init(registry: Registry, shutdownNotice: ShutdownNotice, logger: Logger) {
         (self.registry, self.shutdownNotice, self.logger) = (registry, shutdownNotice, logger)
