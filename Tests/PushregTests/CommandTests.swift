@@ -47,7 +47,6 @@ import Testing
         (["erase", "com.example.food", "sandbox", "--alias", "a:b"], 64, "--yes"),
         (["audit", "stale", "com.example.food", "sandbox", "--unconfirmed-for", "long"], 64, "--unconfirmed-for"),
         (["audit", "explain", "com.example.food", "mars", "a", "b"], 64, "sandbox"),
-        (["export", "com.example.food", "sandbox", "--resume"], 64, "--output"),
         (["import", "com.example.food", "mars", "-"], 64, "sandbox"),
         (["doctor"], 64, "No database is given"),
         (["doctor", "--database-url", "host=/nowhere bogus=hunter2"], 64, "connection string"),

@@ -151,7 +151,6 @@ import Testing
         let outcome = try await Program.run(["export"] + TransferFile.scope + ["--output", "-"] + database.flags)
         #expect(outcome.status == 0 && outcome.results.hasSuffix(#"{"end":true,"count":0}"# + "\n"), "\(outcome.words)")
         #expect(!FileManager.default.fileExists(atPath: "-"))
-        try await Program.run(["export"] + TransferFile.scope + ["-o", "-", "--resume"] + database.flags, gives: 64)
     }
 }
 

@@ -106,12 +106,7 @@ package enum ExportPart: String, Sendable, Hashable, CaseIterable {
 package struct ExportPosition: Sendable, Hashable {
     package let part: ExportPart
     /// The key of the last row read, or kind and number for numbered rows. Empty at the start.
-    package let after: [UTF8Text]
-
-    package init(part: ExportPart, after: [UTF8Text]) {
-        self.part = part
-        self.after = after
-    }
+    let after: [UTF8Text]
 
     package static let start = ExportPosition(part: .installations, after: [])
 }

@@ -64,23 +64,16 @@ struct ProgressLine {
     private static let pause = Duration.milliseconds(100)
 
     private let output = Output.errors
-    private let isShown: Bool
+    private let isShown = Output.errors.isTerminal
     private let start = ContinuousClock.now
     private var lastDrawn: ContinuousClock.Instant?
-    private let countAtStart: Int
-
-    init(countAtStart: Int = 0) {
-        self.countAtStart = countAtStart
-        isShown = output.isTerminal
-    }
 
     /// Draws the line, at most once per `pause`. `fraction` is from 0 to 1, or nil if unknown.
     mutating func show(_ label: String, _ fraction: Double?, count: Int) {
         let now = ContinuousClock.now
         guard isShown, lastDrawn.map({ now - $0 >= Self.pause }) ?? true else { return }
         lastDrawn = now
-        let seconds = max((now - start) / .seconds(1), 0.001)
-        let rate = Int(Double(count - countAtStart) / seconds)
+        let rate = Int(Double(count) / max((now - start) / .seconds(1), 0.001))
         let share = fraction.map { "\(Int(min(max($0, 0), 1) * 100)) %, " } ?? ""
         try? output.write("\r\(share)\(label), \(count) records, \(rate)/s\u{1B}[K")
     }

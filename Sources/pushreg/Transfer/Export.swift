@@ -25,22 +25,17 @@ struct Export: AsyncParsableCommand {
         completion: .file(extensions: ["ndjson"])
     )
     var output: String?
-    @Flag(help: "Continues an interrupted export.") var resume = false
 
     func run() async throws {
         let output = output == "-" ? nil : output
-        guard output != nil || !resume else { throw CommandFailure(.usage, "--resume needs the file: --output FILE.") }
         try await scope.withRegistry { registry, scope in
-            var target =
-                if let output { try ExportTarget(output, resumes: resume, for: scope) } else {
-                    try ExportTarget(standardOutputFor: scope)
-                }
-            if resume, target.count > 0 { Output.errors.note("Continuing after \(target.count) records.") }
-            var progress = ProgressLine(countAtStart: target.count)
-            while let position = target.position {
+            var target = try ExportTarget(output, for: scope)
+            var (next, progress) = (ExportPosition?.some(.start), ProgressLine())
+            while let position = next {
                 let page = try await registry.exportPage(from: position, in: scope)
                 try target.add(page)
                 progress.show(position.part.rawValue, page.progress, count: target.count)
+                next = page.next
             }
             progress.clear()
             try target.close()
@@ -50,42 +45,16 @@ struct Export: AsyncParsableCommand {
 }
 
 struct ExportTarget {
-    /// The start of the next page. Nil when the export is complete.
-    private(set) var position: ExportPosition? = .start
     private(set) var count = 0
     private let output: Output
 
-    init(standardOutputFor scope: Scope) throws(CommandFailure) {
-        output = .results
+    /// A new file that only its owner can read, because it contains tokens; standard output without a path.
+    init(_ path: String?, for scope: Scope) throws(CommandFailure) {
+        output = if let path { Output(descriptor: try Self.makeFile(path)) } else { .results }
         try output.line(TransferFrame.header(of: scope).jsonLine)
     }
 
-    /// A file that only its owner can read, because it contains tokens.
-    ///
-    /// - Parameter resumes: Continues an earlier, incomplete export in the file.
-    init(_ path: String, resumes: Bool, for scope: Scope) throws(CommandFailure) {
-        let descriptor = try Self.openFile(path, mayExist: resumes)
-        output = Output(descriptor: descriptor)
-        do throws(CommandFailure) {
-            try begin(descriptor, path, scope)
-        } catch {
-            Foundation.close(descriptor)
-            throw error
-        }
-    }
-
-    /// Truncates the file after its last checkpoint. Writes the header of a new export.
-    private mutating func begin(_ descriptor: Int32, _ path: String, _ scope: Scope) throws(CommandFailure) {
-        let end = try find(in: LineReader(descriptor), path, scope)
-        // The file may be an earlier export with other permissions. Files of other kinds keep their permissions.
-        guard fchmod(descriptor, 0o600) == 0 else { throw Self.failure(path, errno) }
-        guard ftruncate(descriptor, off_t(end)) == 0, lseek(descriptor, off_t(end), SEEK_SET) == end else {
-            throw Self.failure(path, errno)
-        }
-        if end == 0 { try output.line(TransferFrame.header(of: scope).jsonLine) }
-    }
-
-    /// Writes the records of a page and the next checkpoint in one write.
+    /// Writes the records of a page, and the end after the last one.
     mutating func add(_ page: ExportPage) throws(CommandFailure) {
         var json = JSONWriter(reservingCapacity: 512 * page.records.count)
         for record in page.records {
@@ -93,10 +62,11 @@ struct ExportTarget {
             json.newline()
         }
         count += page.records.count
-        json.value(page.next.map { TransferFrame.checkpoint($0, count: count) } ?? .end(count: count))
-        json.newline()
+        if page.next == nil {
+            json.value(TransferFrame.end(count: count))
+            json.newline()
+        }
         try output.write(json.bytes)
-        position = page.next
     }
 
     /// Flushes a file to disk and closes it. Standard output stays open.
@@ -110,57 +80,13 @@ struct ExportTarget {
         }
     }
 
-    /// Reads an earlier export.
-    ///
-    /// - Returns: The end of the last checkpoint in bytes. The export overwrites everything after it.
-    private mutating func find(in lines: LineReader, _ path: String, _ scope: Scope) throws(CommandFailure) -> Int {
-        var (lines, end) = (lines, 0)
-        while let line = try lines.next() {
-            guard line.isWhole, let text = line.text, let frame = TransferFrame(text) else {
-                guard lines.number > 1 else { throw Self.noExport(path, scope) }
-                continue
-            }
-            switch frame {
-            case .checkpoint(let position, let count): (self.position, self.count) = (position, count)
-            case .end(let count): (position, self.count) = (nil, count)
-            case .header: guard frame == .header(of: scope) else { throw Self.noExport(path, scope) }
-            }
-            end = lines.offset
-        }
-        return end
-    }
-
-    private static func noExport(_ path: String, _ scope: Scope) -> CommandFailure {
-        CommandFailure(
-            .usage,
-            "\(path) is not an export of \(scope.app.bundleID) in \(scope.environment.rawValue), and stays unchanged."
-        )
-    }
-
-    /// - Throws: A ``CommandFailure`` if the path cannot be opened, or is a device, because `fchmod` would change the
-    ///   permissions of the device.
-    private static func openFile(_ path: String, mayExist: Bool) throws(CommandFailure) -> Int32 {
-        guard !isDevice(path) else {
-            throw CommandFailure(.usage, "\(path) is not a regular file. Omit --output to write to standard output.")
-        }
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | (mayExist ? 0 : O_EXCL), 0o600)
-        if descriptor < 0, errno == EEXIST {
-            throw CommandFailure(.usage, "\(path) already exists. Add --resume to continue it, or remove it.")
-        }
-        guard descriptor >= 0 else { throw failure(path, errno) }
-        return descriptor
-    }
-
-    private static func isDevice(_ path: String) -> Bool {
-        let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-        let type = try? FileManager.default.attributesOfItem(atPath: target)[.type] as? FileAttributeType
-        return type.map { $0 != .typeRegular } ?? false
-    }
-
-    private static func failure(_ path: String, _ code: Int32) -> CommandFailure {
-        switch code {
+    private static func makeFile(_ path: String) throws(CommandFailure) -> Int32 {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, 0o600)
+        guard descriptor < 0 else { return descriptor }
+        throw switch errno {
+        case EEXIST: CommandFailure(.usage, "\(path) already exists. Remove it, or name another file.")
         case EACCES, EPERM: CommandFailure(.notPermitted, "\(path) may not be written by this user.")
-        default: CommandFailure(.failed, "\(path) could not be written: \(String(cString: strerror(code))).")
+        case let code: CommandFailure(.failed, "\(path) could not be written: \(String(cString: strerror(code))).")
         }
     }
 }

@@ -108,7 +108,6 @@ struct ImportSource {
     private mutating func isFrame(_ text: [UInt8]) throws(CommandFailure) -> Bool {
         guard let frame = TransferFrame(text) else { return false }
         switch frame {
-        case .checkpoint: break
         case .end: lacksEnd = false
         case .header(let app, let environment, let version):
             let expected = (scope.app.bundleID.rawValue, scope.environment.rawValue)

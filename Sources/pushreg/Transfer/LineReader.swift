@@ -5,8 +5,6 @@ struct LineReader {
     struct Line {
         /// Without the newline. Nil if the line is too long.
         let text: [UInt8]?
-        /// Whether a newline ends it. The last line of a truncated file has none.
-        let isWhole: Bool
     }
 
     /// In bytes. Equal to the limit of one request's body.
@@ -30,7 +28,7 @@ struct LineReader {
         var dropped = 0
         while true {
             if let end = buffer[start...].firstIndex(of: UInt8(ascii: "\n")) {
-                return take(upTo: end, dropped: dropped, isWhole: true)
+                return take(upTo: end, dropped: dropped, hasNewline: true)
             }
             if buffer.count - start > Self.maximumLine {
                 dropped += buffer.count - start
@@ -38,7 +36,7 @@ struct LineReader {
             }
             guard try fill() else {
                 let isEnd = start == buffer.count && dropped == 0
-                return isEnd ? nil : take(upTo: buffer.count, dropped: dropped, isWhole: false)
+                return isEnd ? nil : take(upTo: buffer.count, dropped: dropped, hasNewline: false)
             }
         }
     }
@@ -74,13 +72,13 @@ struct LineReader {
     private static let perLine = "Write one record per line: jq -c . FILE | pushreg import … -"
     private static let utf16 = "Convert it: iconv -f UTF-16 -t UTF-8 FILE | pushreg import … -"
 
-    private mutating func take(upTo end: Int, dropped: Int, isWhole: Bool) -> Line {
+    private mutating func take(upTo end: Int, dropped: Int, hasNewline: Bool) -> Line {
         let text = buffer[start..<end]
-        offset += dropped + text.count + (isWhole ? 1 : 0)
+        offset += dropped + text.count + (hasNewline ? 1 : 0)
         number += 1
-        start = end + (isWhole ? 1 : 0)
+        start = end + (hasNewline ? 1 : 0)
         let isTooLong = dropped > 0 || text.count > Self.maximumLine
-        return Line(text: isTooLong ? nil : Array(text), isWhole: isWhole)
+        return Line(text: isTooLong ? nil : Array(text))
     }
 
     private mutating func fill() throws(CommandFailure) -> Bool {

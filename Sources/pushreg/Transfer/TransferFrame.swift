@@ -4,8 +4,6 @@ import RegistryStore
 /// A line of an export other than a record.
 enum TransferFrame: Sendable, Hashable, JSONObjectEncodable {
     case header(app: String, environment: String, version: Int)
-    /// All records before `position` are in the lines above. `count` is their number.
-    case checkpoint(ExportPosition, count: Int)
     /// The last line, with the number of records. A file without it is incomplete.
     case end(count: Int)
 
@@ -15,7 +13,7 @@ enum TransferFrame: Sendable, Hashable, JSONObjectEncodable {
         .header(app: scope.app.bundleID.rawValue, environment: scope.environment.rawValue, version: version)
     }
 
-    private static let beginnings = ["{\"export\"", "{\"checkpoint\"", "{\"end\""].map { Array($0.utf8) }
+    private static let beginnings = ["{\"export\"", "{\"end\""].map { Array($0.utf8) }
 
     /// Nil for records, which are most lines and not parsed, and for unknown lines.
     init?(_ line: [UInt8]) {
@@ -27,12 +25,6 @@ enum TransferFrame: Sendable, Hashable, JSONObjectEncodable {
             let environment = header["environment"]?.string, case .integer(let version) = header["version"]
         {
             self = .header(app: app, environment: environment, version: Int(version))
-        } else if let checkpoint = json["checkpoint"], let part = checkpoint["part"]?.string,
-            case .array(let after) = checkpoint["after"], case .integer(let count) = checkpoint["count"],
-            let part = ExportPart(rawValue: part)
-        {
-            let keys = after.compactMap { $0.string.map { UTF8Text($0) } }
-            self = .checkpoint(ExportPosition(part: part, after: keys), count: Int(count))
         } else if json["end"] == .bool(true), case .integer(let count) = json["count"] {
             self = .end(count: Int(count))
         } else {
@@ -47,12 +39,6 @@ enum TransferFrame: Sendable, Hashable, JSONObjectEncodable {
                 json.member("version", version)
                 json.member("app", app)
                 json.member("environment", environment)
-            }
-        case .checkpoint(let position, let count):
-            json.object("checkpoint") { json in
-                json.member("part", position.part.rawValue)
-                json.member("after", position.after)
-                json.member("count", count)
             }
         case .end(let count):
             json.member("end", true)

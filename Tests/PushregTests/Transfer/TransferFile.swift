@@ -55,8 +55,8 @@ struct TransferFile {
     static let scope = ["com.example.food", "sandbox"]
 
     @discardableResult
-    func export(from database: TestDatabase, _ flags: [String] = []) async throws -> Program.Outcome {
-        try await Program.run(["export"] + Self.scope + ["--output", path] + database.flags + flags, gives: 0)
+    func export(from database: TestDatabase) async throws -> Program.Outcome {
+        try await Program.run(["export"] + Self.scope + ["--output", path] + database.flags, gives: 0)
     }
 
     /// - Parameter status: the expected exit code.
