@@ -52,7 +52,10 @@ struct JWTVerifier: Sendable {
 
     private func noKeys(of app: BundleID) -> Problem {
         let cause = keys.failure(of: app).map { ": its jwksUrl \($0)" } ?? " now"
-        let detail = "The keys of the app's issuer cannot be fetched\(cause). Send the request again."
+        let detail = """
+            The keys of the app's issuer cannot be fetched\(cause). Send the request again; if the error continues, an admin \
+            must correct the jwksUrl.
+            """
         return Problem(.unavailable, detail, retryAfter: .seconds(10))
     }
 }
