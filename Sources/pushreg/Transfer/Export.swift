@@ -30,7 +30,8 @@ struct Export: AsyncParsableCommand {
         let output = output == "-" ? nil : output
         try await scope.withRegistry { registry, scope in
             var target = try ExportTarget(output, for: scope)
-            var (next, progress) = (ExportPosition?.some(.start), ProgressLine())
+            var next: ExportPosition? = .start
+            var progress = ProgressLine()
             while let position = next {
                 let page = try await registry.exportPage(from: position, in: scope)
                 try target.add(page)
