@@ -80,7 +80,7 @@ import Testing
         let configuration = try await ownSchema(1) {
             $0.statementTimeout = .milliseconds(1500)
             $0.lockTimeout = .zero
-            $0.planCacheMode = .forceGenericPlan
+            $0.settings["plan_cache_mode"] = "force_generic_plan"
             $0.settings["work_mem"] = "5MB"
             $0.connectionString += " options='-c geqo_threshold=9'"
         }

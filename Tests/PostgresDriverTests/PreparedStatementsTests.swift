@@ -72,7 +72,7 @@ import Testing
     /// is faster.
     private func wholeReads(lifetime: Duration?, on cluster: ThrowawayCluster) async throws -> Int {
         let configuration = try await ownSchema(1, on: cluster.socketString) {
-            $0.planCacheMode = .forceGenericPlan
+            $0.settings["plan_cache_mode"] = "force_generic_plan"
             $0.planLifetime = lifetime
         }
         return try await withPool(configuration: configuration) { pool in

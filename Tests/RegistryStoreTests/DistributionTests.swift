@@ -177,7 +177,7 @@ import Testing
         await #expect(throws: DistributionError.noWorker) { try await migrator.migrate(distributes: true) }
         let strayed = PostgresPool(databaseURL: worker, allowsUnsafeDurability: true, logger: silent)
         await #expect(throws: DistributionError.notTheCoordinator) { try await SchemaMigrator(pool: strayed).migrate() }
-        #expect(try await database.condition().planCacheMode == "auto")
+        #expect(try await database.texts("SELECT current_setting('plan_cache_mode')") == ["auto"])
     }
 
     @Test func `Misplaced tables and local tables are detected`() async throws {

@@ -1,10 +1,3 @@
-package enum PlanCacheMode: String, Sendable, CaseIterable {
-    /// Plans never depend on parameter values.
-    case forceGenericPlan = "force_generic_plan"
-    /// Postgres compares the costs of generic and custom plans, and may plan at each execution.
-    case auto
-}
-
 /// The description omits the connection string.
 package struct PostgresConfiguration: Sendable, CustomStringConvertible, CustomReflectable {
     /// A `postgresql://` URI or `keyword=value` string, passed to libpq unchanged, including multiple hosts.
@@ -27,7 +20,6 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible, CustomR
     /// `idle_in_transaction_session_timeout`; zero or less disables it. Bounds how long a frozen instance holds row
     /// locks.
     package var idleInTransactionTimeout = Duration.seconds(2)
-    package var planCacheMode: PlanCacheMode?
     /// The age at which plans of prepared statements are discarded; nil keeps them. Postgres renews a plan only after
     /// an ANALYZE, so a plan made while a table was empty may read the whole table for a minute.
     package var planLifetime: Duration?
@@ -55,7 +47,6 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible, CustomR
             // Postgres's log of a failed statement must not contain its parameters.
             "log_parameter_max_length_on_error": "0",
         ]
-        all["plan_cache_mode"] = planCacheMode?.rawValue
         all.merge(settings) { $1 }
         let (names, values) = (Array(all.keys), all.values.map { $0 })
         return "SELECT set_config(name, value, false) FROM unnest(\(names), \(values)) AS setting (name, value)"

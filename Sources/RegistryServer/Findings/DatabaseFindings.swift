@@ -134,12 +134,6 @@ extension DistributionCondition {
                 """,
                 remedy: "Call undistribute_table() for each, and run: pushreg migrate --distribute"
             ),
-            Finding(
-                .planCacheMode,
-                if: planCacheMode == "force_generic_plan",
-                "plan_cache_mode is force_generic_plan, so Citus cannot find the app of a statement, and calls fail.",
-                remedy: "Leave --plan-cache-mode out, or set it to auto."
-            ),
         ]
         return own.compactMap(\.self) + workers.flatMap(\.findings)
     }

@@ -18,7 +18,6 @@ package struct Finding: Sendable, Hashable {
         case schemaChanged = "schema-changed"
         case tablesNotDistributed = "tables-not-distributed"
         case tablesMisplaced = "tables-misplaced"
-        case planCacheMode = "plan-cache-mode"
         case workerUnreachable = "worker-unreachable"
         case workerSettings = "worker-settings"
         case sweepBehind = "sweep-behind"

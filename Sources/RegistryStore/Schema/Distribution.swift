@@ -29,12 +29,11 @@ enum Distribution {
     }
 
     /// Prepares a new connection for Citus if the tables are distributed.
-    ///
-    /// - Parameter choosesPlans: whether to avoid generic plans, because Citus cannot see a statement's scope in them.
-    static func prepare(_ session: borrowing PostgresSession, choosesPlans: Bool) throws {
+    static func prepare(_ session: borrowing PostgresSession) throws {
         guard let isDistributed = try isUsed(session) else { return }
         if isDistributed { session.noteDistribution() }
-        if choosesPlans { _ = try session.execute("SELECT set_config('plan_cache_mode', 'auto', false)") }
+        // Citus cannot see a statement's scope in a generic plan.
+        _ = try session.execute("SELECT set_config('plan_cache_mode', 'auto', false)")
     }
 }
 
@@ -96,8 +95,6 @@ package struct DistributionCondition: Sendable, Hashable {
     package var isDistributed = false
     package var missingTables: [String] = []
     package var misplacedTables: [String] = []
-    /// Postgres's `plan_cache_mode` in the service's sessions.
-    package var planCacheMode = ""
     /// All nodes that have or may have shards.
     package var workers: [Worker] = []
 
@@ -111,7 +108,6 @@ package struct DistributionCondition: Sendable, Hashable {
             if !isFound { missingTables.append(name) } else if !isRight { misplacedTables.append(name) }
         }
         isDistributed = !missingTables.contains("activities")
-        planCacheMode = try session.execute("SELECT current_setting('plan_cache_mode')")[0].decode(String.self)
         let answers = try session.transaction { transaction in
             try transaction.simple(DistributionStatements.shortWait)
             return try transaction.execute(DistributionStatements.workers)

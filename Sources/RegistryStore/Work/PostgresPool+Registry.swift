@@ -3,8 +3,6 @@ import PostgresDriver
 
 extension PostgresPool {
     /// - Parameters:
-    ///   - planCacheMode: nil for generic plans, or on Citus for Postgres's choice. Planning the hot statements each
-    ///     time costs more than running them.
     ///   - planLifetime: how long a connection keeps its plans; nil for Postgres's default. A new plan costs about a
     ///     millisecond.
     ///   - allowsUnsafeDurability: accepts a server that can lose acknowledged writes. For tests only.
@@ -12,7 +10,6 @@ extension PostgresPool {
         databaseURL: String,
         maximumConnections: Int = 16,
         requestTimeout: Duration = .seconds(5),
-        planCacheMode: PlanCacheMode? = nil,
         planLifetime: Duration? = .seconds(10),
         allowsUnsafeDurability: Bool = false,
         logger: Logger
@@ -23,9 +20,10 @@ extension PostgresPool {
         // Registrations and resolutions continue under any other load.
         configuration.reservedConnections = maximumConnections > 1 ? max(1, maximumConnections / 4) : 0
         configuration.requestTimeout = requestTimeout
-        configuration.planCacheMode = planCacheMode ?? .forceGenericPlan
         configuration.planLifetime = planLifetime
         configuration.settings = Self.settings
+        // Planning the hot statements each time costs more than running them.
+        configuration.settings["plan_cache_mode"] = "force_generic_plan"
         configuration.onConnect = { session in
             if !allowsUnsafeDurability {
                 if let unsafe = try UnsafeDurability.found(session).first { throw unsafe }
@@ -35,7 +33,7 @@ extension PostgresPool {
                     "SELECT set_config('synchronous_commit', current_setting('synchronous_commit'), false)"
                 )
             }
-            try Distribution.prepare(session, choosesPlans: planCacheMode == nil)
+            try Distribution.prepare(session)
         }
         self.init(configuration: configuration, logger: logger)
     }

@@ -28,7 +28,6 @@ struct Config: AsyncParsableCommand {
                 return [setting.rawValue, row.found?.shownText ?? "", row.fromText, setting.flag, setting.variable]
             }
             if database != nil { _ = try DatabaseSettings(sources) }
-            _ = try sources.read(.planCacheMode, PlanCacheMode.read)
             _ = try ServiceSettings(sources)
         }
     }

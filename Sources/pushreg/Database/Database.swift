@@ -74,7 +74,6 @@ extension DatabaseSettings {
             databaseURL: connectionString,
             maximumConnections: limits.maximumConnections,
             requestTimeout: limits.requestTimeout,
-            planCacheMode: planCacheMode,
             allowsUnsafeDurability: allowsUnsafeDurability,
             logger: logger
         )

@@ -66,7 +66,7 @@ struct Doctor: AsyncParsableCommand {
         let codes = Set(findings.map(\.code))
         let hindrances: Set = [
             Finding.Code.schemaBehind, .schemaAhead, .schemaChanged, .databaseEncoding, .transactionPooler,
-            .workerUnreachable, .planCacheMode,
+            .workerUnreachable,
         ]
         guard codes.isDisjoint(with: hindrances) else { return findings }
         let interval = settings.server.sweepInterval

@@ -10,11 +10,8 @@ struct DatabaseSettings: Sendable {
 
     let location: Location
     var allowsUnsafeDurability: Bool
-    /// Nil selects the mode by the kind of database.
-    let planCacheMode: PlanCacheMode?
 
-    /// - Throws: A ``CommandFailure`` unless exactly one database is named, libpq accepts the connection string, and
-    ///   the plan cache mode exists.
+    /// - Throws: A ``CommandFailure`` unless exactly one database is named and libpq accepts the connection string.
     init(_ sources: SettingSources) throws(CommandFailure) {
         guard let chosen = try Self.choice(sources) else {
             throw CommandFailure(
@@ -31,7 +28,6 @@ struct DatabaseSettings: Sendable {
         }
         location = chosen.setting == .embedded ? .embedded(directory: text) : .remote(connectionString: Secret(text))
         allowsUnsafeDurability = try sources.isTrue(.unsafeDurability)
-        planCacheMode = try sources.read(.planCacheMode, PlanCacheMode.read)
     }
 
     /// The setting with the higher precedence of the two that name a database. Throws if both come from one source.

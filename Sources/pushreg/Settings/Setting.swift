@@ -5,7 +5,7 @@ import RegistryCore
 ///
 /// The raw value is the key. The other names derive from it.
 enum Setting: String, CaseIterable, Sendable {
-    case embedded, databaseUrl, unsafeDurability, planCacheMode, migrate, host, port, adminPort, tlsCert, tlsKey
+    case embedded, databaseUrl, unsafeDurability, migrate, host, port, adminPort, tlsCert, tlsKey
     case insecureNoAuth, allowInternalJwks, keyRate, addressRate, trustedProxies, maxConnections, requestTimeout
     case sweepInterval, logLevel, publicUrl, oidcIssuer, oidcClientId, oidcClientSecret, oidcClaim, oidcRoles
     /// The config file, which cannot contain it.
@@ -76,11 +76,6 @@ enum Setting: String, CaseIterable, Sendable {
             "Any libpq connection string. Set a password in the variable, because other users of the machine can read flags"
         case .unsafeDurability:
             "Accepts a Postgres with fsync or synchronous_commit off, which may lose acknowledged writes; for tests only"
-        case .planCacheMode:
-            """
-            Postgres's plan_cache_mode: force_generic_plan, which plans each statement once, or auto. The default is auto \
-            on Citus and force_generic_plan otherwise
-            """
         case .migrate: "Migrates the schema before it serves; an embedded database is always migrated"
         case .host: "The address or host name to listen on"
         case .port: "The TCP port to listen on, or 0 for any free port; PORT is used if PUSHREG_PORT is not set"

@@ -33,9 +33,6 @@ struct DatabaseOptions: SettingOptions {
     @Option(help: .of(.databaseUrl, "url")) var databaseUrl: String?
     @Option(help: .of(.config, "file"), completion: .file(extensions: ["json"])) var config: String?
     @Flag(help: .of(.unsafeDurability)) var unsafeDurability = false
-    @Option(help: .of(.planCacheMode, "mode"), completion: .list(PlanCacheMode.allCases.map(\.rawValue)))
-    var planCacheMode: String?
-
     func withDatabase<Result: Sendable>(
         _ policy: SchemaPolicy = .require,
         limits: ConnectionLimits = ConnectionLimits(),
