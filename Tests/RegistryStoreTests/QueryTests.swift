@@ -24,6 +24,7 @@ import Testing
         let code = try ProjectFiles.texts(in: "Sources").map(\.text).joined()
         for query in Self.queries {
             #expect(code.contains("\"\(query.name)\""), "no code uses \(query.name)")
+            #expect(query.name.wholeMatch(of: /[a-z-]+\.[a-z0-9-]+/) != nil, "\(query.name) is not subject.verb-object")
             #expect(query.text.split(separator: "\n").count <= 40, "\(query.name) is too long")
         }
     }
