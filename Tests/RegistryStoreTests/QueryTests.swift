@@ -109,17 +109,6 @@ import Testing
     private static let dates: [Date] =
         (seconds + seconds.map { -$0 }).map { Date(timeIntervalSinceReferenceDate: $0) } + ends
 
-    @Test func `A timestamp is rounded like the date that the driver binds`() {
-        var random = SeededGenerator(seed: 7)
-        let more = (0..<10_000).map { _ in
-            Date(timeIntervalSinceReferenceDate: .random(in: -3e9...3e9, using: &random))
-        }
-        for date in Self.dates + more {
-            let bound = PostgresParameter(date)
-            #expect(PostgresParameter(Timestamp(date)) == bound, "\(date.timeIntervalSinceReferenceDate)")
-        }
-    }
-
     @Test func `A timestamp survives a round trip through a date and a column`() async throws {
         let times = Self.dates.map(Timestamp.init) + [-1, 0, 1, 123_456_789].map { Timestamp(microseconds: $0) }
         #expect(times.map { Timestamp($0.date) } == times)
