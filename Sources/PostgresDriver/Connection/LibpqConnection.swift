@@ -30,8 +30,6 @@ final class LibpqConnection {
     var leastSilence = Duration.zero
     /// Nil if libpq chooses the host itself.
     var server: ConnectionOptions.Host?
-    /// An earlier host that did not respond.
-    var skipped: ConnectionOptions.Host?
 
     init(started pointer: OpaquePointer, logger: Logger) {
         self.pointer = pointer
