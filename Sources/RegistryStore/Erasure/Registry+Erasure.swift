@@ -18,8 +18,9 @@ extension Registry {
     package func erase(_ subject: ErasureSubject, in scope: Scope, by who: UTF8Text) async throws -> ErasureCounts {
         let erasure = Erasure(subject: subject, scope: scope)
         try await write { session in
-            let results = try session.pipeline([erasure.remember([subject.name]), Refusal.facts(ofApp: scope.app.id)])
-            guard results[0].affectedRows > 0 else { throw try Refusal.problem(results[1]) }
+            guard try session.execute(erasure.remember([subject.name])).affectedRows > 0 else {
+                throw Problem.appDeleted
+            }
         }
         try await waitForWriters()
         let event = Query("erasure.insert-event")([
