@@ -102,7 +102,7 @@ struct Erasure: Sendable {
     private static let installationPageSize = 50
     /// Low, because each event is looked up in all days of the trail.
     static let eventPageSize = 2000
-    private static let searchedPageSize = 10_000
+    static let searchedPageSize = 10_000
 
     func remember(_ names: [UTF8Text]) -> SQL {
         Query("erasure.remember")(["scope": scope.id, "names": names, "app": scope.app.id])
