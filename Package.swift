@@ -229,7 +229,8 @@ let package = Package(
         .testTarget(
             name: "PostgresDriverTests",
             dependencies: [
-                "EmbeddedPostgres", "PostgresDriver", "TestSupport", .product(name: "Logging", package: "swift-log"),
+                "EmbeddedPostgres", "PostgresDriver", "RegistryStore", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),

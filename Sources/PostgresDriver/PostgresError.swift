@@ -123,7 +123,7 @@ public struct PostgresError: Error, Sendable, CustomStringConvertible {
         guard code != .misuse else { return self }
         return PostgresError(
             .connectionFailed,
-            message ?? code.rawValue,
+            code == .deadlineExceeded ? "timeout" : message ?? code.rawValue,
             outcome: .nothingTookEffect,
             sqlState: sqlState,
             severity: severity

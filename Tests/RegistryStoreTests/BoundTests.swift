@@ -29,6 +29,23 @@ import Testing
         #expect(try await phone.register(8, in: slot(most), at: after(1)).outcome == .registered)
     }
 
+    @Test func `An export reads all pages`() async throws {
+        let (database, scope) = try await TestDatabase.withScope()
+        let (alias, count) = (Alias.sample("orderId", "42"), 2 * Registry.exportPageSize + 1)
+        try await database.addActivities(1...count, at: t0, in: scope)
+        try await database.addInstallations(1...count, under: alias, startToken: .sample(7), in: scope)
+        try await database.run("UPDATE installations SET removed_at = \(t0)")
+        try await database.run(
+            """
+            INSERT INTO alias_identities (scope_id, alias, owner, ended_at)
+            SELECT \(scope.id), n::text, 'app', now() FROM generate_series(1, \(count)) AS n
+            """
+        )
+        var records: [String: Int] = [:]
+        try await database.registry.export(in: scope) { records[$0.part, default: 0] += $0.records.count }
+        #expect(records == ["installations": count, "activities": count, "names": count, "tokens": count])
+    }
+
     @Test func `A log-out ends very many activities in pages`() async throws {
         let phone = try await TestInstallation.make()
         let registry = phone.registry

@@ -72,6 +72,13 @@ import Testing
         #expect(try await activity.record() == nil)
     }
 
+    @Test func `Events that name an alias are found in all pages of the trail`() async throws {
+        let phone = try await TestInstallation.make(0xE7)
+        try await Self.addEvents(Erasure.searchedPageSize + 1, to: phone)
+        try await phone.database.addEvents(1, of: .sample(9), under: Self.alias, in: phone.scope)
+        #expect(try await phone.erase(.alias(Self.alias)).events == 1)
+    }
+
     @Test func `An installation with very many tokens is erased in pages`() async throws {
         let phone = try await TestInstallation.make(0xE7)
         let (database, scope) = (phone.database, phone.scope)

@@ -54,7 +54,7 @@ import Testing
     @Test func `The check finds faulty plans`() async throws {
         let (database, scope) = try await TestDatabase.withScope()
         try await QueryPlanFilling.fill(database, scope)
-        let controls = try Query.parse(
+        let controls = Query.parse(
             """
             -- name: controls.read-all
             SELECT FROM activities WHERE metadata IS NOT NULL;
@@ -64,8 +64,7 @@ import Testing
             -- name: controls.search-second-column
             SELECT FROM activity_aliases al
             WHERE al.scope_id = :scope AND al.activity_key = 77 AND al.kind = 'orderId';
-            """,
-            subject: "controls"
+            """
         )
         var plans: [QueryPlan] = []
         for (number, query) in controls.enumerated() {
@@ -104,7 +103,7 @@ private struct SampledQuery: Sendable {
     }
 
     private var section: String {
-        let files = QueryFiles.files.map { String(decoding: $0.content, as: UTF8.self) }
+        let files = QueryFiles.contents.map { String(decoding: $0, as: UTF8.self) }
         let section = files.lazy.compactMap { $0.components(separatedBy: "-- name: \(name)\n").dropFirst().first }.first
         return section?.components(separatedBy: "-- name: ")[0] ?? ""
     }

@@ -63,8 +63,8 @@ import Testing
     }
 }
 
-/// A write that changes no row for an unknown reason fails. It is not reported as done or erased.
-@Suite struct UnforeseenRefusalTests {
+/// A write that changes no row is not reported as done or erased.
+@Suite struct RefusedWriteTests {
     struct Call: CustomTestStringConvertible {
         let table: String
         let name: String
@@ -73,7 +73,7 @@ import Testing
         var testDescription: String { "\(name), \(table)" }
     }
 
-    @Test(arguments: calls) func `An unforeseen refusal is reported as a fault`(_ call: Call) async throws {
+    @Test(arguments: calls) func `A write that changes no row fails`(_ call: Call) async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         try await database.script(
@@ -83,7 +83,7 @@ import Testing
             """
         )
         let problem = await #expect(throws: Problem.self) { try await call.make(database.registry, scope) }
-        #expect(problem?.code == .internalError)
+        #expect(problem?.code == .unknownApp)
         // The control: without the trigger the call succeeds.
         try await database.script("DROP TRIGGER skip ON \(call.table)")
         try await call.make(database.registry, scope)

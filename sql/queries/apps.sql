@@ -80,7 +80,3 @@ WITH finished AS (
     DELETE FROM deleted_apps d WHERE d.app_id = :app AND d.deleted_at <= now() - interval '1 minute' RETURNING d.app_id
 )
 DELETE FROM scopes s WHERE s.app_id IN (SELECT f.app_id FROM finished f);
-
--- name: apps.exists
--- Whether an app exists. Index: apps_pkey.
-SELECT EXISTS (SELECT FROM apps a WHERE a.app_id = :app) AS exists;

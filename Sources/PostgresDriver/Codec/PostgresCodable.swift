@@ -92,7 +92,6 @@ public struct PostgresType: Hashable, Sendable {
     package static let text = PostgresType(rawValue: 25)
     package static let tid = PostgresType(rawValue: 27)
     package static let json = PostgresType(rawValue: 114)
-    package static let float4 = PostgresType(rawValue: 700)
     package static let float8 = PostgresType(rawValue: 701)
     package static let unknown = PostgresType(rawValue: 705)
     package static let bpchar = PostgresType(rawValue: 1042)
@@ -104,7 +103,7 @@ public struct PostgresType: Hashable, Sendable {
 
     private static let arrays: [PostgresType: UInt32] = [
         .bool: 1000, .bytea: 1001, .name: 1003, .int8: 1016, .int2: 1005, .int4: 1007, .text: 1009, .tid: 1010,
-        .json: 199, .float4: 1021, .float8: 1022, .bpchar: 1014, .varchar: 1015, .timestamptz: 1185, .interval: 1187,
+        .json: 199, .float8: 1022, .bpchar: 1014, .varchar: 1015, .timestamptz: 1185, .interval: 1187,
         .record: 2287, .jsonb: 3807,
     ]
     private static let arrayOIDs = Set(arrays.values)

@@ -1,5 +1,4 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-import Foundation
 
 /// A type with a column of its own and in arrays.
 public typealias PostgresScalar = PostgresEncodable & PostgresDecodable & PostgresArrayElement
@@ -53,18 +52,14 @@ extension Int: PostgresScalar {
     public func encode(into buffer: inout [UInt8]) { buffer.append(bigEndian: Int64(self)) }
 }
 
-/// Bound as float8; read from float8, or from float4 exactly.
 extension Double: PostgresScalar {
     public static var postgresType: PostgresType { .float8 }
 
     public func encode(into buffer: inout [UInt8]) { buffer.append(bigEndian: bitPattern) }
 
     public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
-        switch type {
-        case .float8: self.init(bitPattern: try WireReader.only(UInt64.self, in: bytes))
-        case .float4: self.init(Float(bitPattern: try WireReader.only(UInt32.self, in: bytes)))
-        default: throw .mismatch(type, Self.self)
-        }
+        guard type == .float8 else { throw .mismatch(type, Self.self) }
+        self.init(bitPattern: try WireReader.only(UInt64.self, in: bytes))
     }
 }
 
@@ -104,75 +99,22 @@ package struct JSONB: Hashable, PostgresScalar {
     }
 
     package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
-        switch type {
-        case .json: self.bytes = Array(bytes)
-        case .jsonb where bytes.first == Self.version: self.bytes = Array(bytes.dropFirst())
-        case .jsonb: throw .malformed(Self.self)
-        default: throw .mismatch(type, Self.self)
-        }
+        guard type == .jsonb else { throw .mismatch(type, Self.self) }
+        guard bytes.first == Self.version else { throw .malformed(Self.self) }
+        self.bytes = Array(bytes.dropFirst())
     }
 }
 
-/// timestamptz: microseconds since 2000-01-01 00:00 UTC, rounded.
-///
-/// Dates from `distantFuture` on are `infinity`. Dates up to `distantPast`, and NaN, are `-infinity`.
-extension Date: PostgresScalar {
-    public static var postgresType: PostgresType { .timestamptz }
-
-    /// 366 days: Postgres's epoch is 2000-01-01, Foundation's is 2001-01-01.
-    private static let secondsBetweenEpochs: Int64 = 31_622_400
-    private static let microsecondsPerSecond: Int64 = 1_000_000
-
-    public func encode(into buffer: inout [UInt8]) { buffer.append(bigEndian: microsecondsSince2000) }
-
-    private var microsecondsSince2000: Int64 {
-        guard self > .distantPast else { return .min }
-        guard self < .distantFuture else { return .max }
-        // Separating whole seconds and fraction is exact, so only one rounding happens.
-        let whole = timeIntervalSinceReferenceDate.rounded(.down)
-        let fraction = (timeIntervalSinceReferenceDate - whole) * Double(Self.microsecondsPerSecond)
-        return (Int64(whole) + Self.secondsBetweenEpochs) * Self.microsecondsPerSecond + Int64(fraction.rounded())
-    }
-
-    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
-        guard type == .timestamptz else { throw .mismatch(type, Self.self) }
-        switch try WireReader.only(Int64.self, in: bytes) {
-        case .max: self = .distantFuture
-        case .min: self = .distantPast
-        case let microseconds: self.init(microsecondsSince2000: microseconds)
-        }
-    }
-
-    private init(microsecondsSince2000 microseconds: Int64) {
-        let offset = Self.secondsBetweenEpochs * Self.microsecondsPerSecond
-        // Saturates, because the wire can contain dates outside Postgres's range.
-        let since2001 = max(microseconds, .min + offset) - offset
-        let (seconds, fraction) = since2001.quotientAndRemainder(dividingBy: Self.microsecondsPerSecond)
-        let part = Double(fraction) / Double(Self.microsecondsPerSecond)
-        self.init(timeIntervalSinceReferenceDate: Double(seconds) + part)
-    }
-}
-
-/// interval: bound as rounded microseconds. A day counts as 24 hours.
+/// interval: bound as rounded microseconds, exact up to 285 years. A day counts as 24 hours.
 ///
 /// Decoding fails for intervals with months, because their length varies.
 extension Duration: PostgresScalar {
     public static var postgresType: PostgresType { .interval }
 
-    private static let attosecondsPerMicrosecond: Int64 = 1_000_000_000_000
-
     public func encode(into buffer: inout [UInt8]) {
-        buffer.append(bigEndian: roundedMicroseconds)
+        let microseconds = (self / .microseconds(1)).rounded()
+        buffer.append(bigEndian: Int64(exactly: microseconds) ?? (microseconds < 0 ? .min : .max))
         buffer.append(bigEndian: Int64(0))  // days and months
-    }
-
-    /// Saturates at about 292,000 years.
-    private var roundedMicroseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let half = Self.attosecondsPerMicrosecond / 2 * (attoseconds < 0 ? -1 : 1)
-        let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
-        let (sum, carried) = scaled.addingReportingOverflow((attoseconds + half) / Self.attosecondsPerMicrosecond)
-        return overflow || carried ? (seconds < 0 ? .min : .max) : sum
     }
 
     public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {

@@ -2,86 +2,57 @@ import CLibpq
 import Foundation
 
 struct ConnectionOptions {
-
+    /// Empty parts are libpq's defaults.
     struct Host: Equatable, Sendable {
-        var host: String?
-        var address: String?
-        var port: String?
+        let host: String
+        let address: String
+        let port: String
     }
 
-    /// Defaults: they precede the caller's string, and libpq applies the last value of a keyword.
     private static let defaults = [
-        ("keepalives_idle", "30"), ("keepalives_interval", "10"), ("keepalives_count", "3"),
-        ("tcp_user_timeout", "15000"),
+        "keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3", "tcp_user_timeout": "15000",
     ]
 
-    let connectionString: String
-    let applicationName: String
-    /// In order; empty if the connection string names none and libpq has not yet resolved them.
-    private(set) var hosts: [Host]
-    /// The last host's time limit; nil for all the remaining time.
-    private(set) var timeOfLast: Duration?
-    private var isChanged = false
+    private let values: [String: String]
 
     init(connectionString: String, applicationName: String) throws(PostgresError) {
-        self.connectionString = connectionString
-        self.applicationName = applicationName
-        hosts = Self.hosts(in: try Self.parse(connectionString))
+        values = Self.defaults.merging(["fallback_application_name": applicationName]) { $1 }
+            .merging(try Self.parse(connectionString)) { $1 }
     }
 
-    /// Reads the hosts that libpq found in a service file or the environment.
-    mutating func learnHosts(of connection: OpaquePointer) {
-        guard hosts.isEmpty, let options = PQconninfo(connection) else { return }
+    /// The options of a connection, including those from a service file and the environment; nil if out of memory.
+    init?(of connection: OpaquePointer) {
+        guard let options = PQconninfo(connection) else { return nil }
         defer { PQconninfoFree(options) }
-        hosts = Self.hosts(in: Self.values(of: options))
+        values = Self.values(of: options)
     }
 
-    /// A copy without an unresponsive host that begins with the next host; nil if no other host exists.
-    func skipping(_ index: Int) -> ConnectionOptions? {
-        guard hosts.count > 1, hosts.indices.contains(index) else { return nil }
-        return trying(Array(hosts[(index + 1)...] + hosts[..<index]), timeOfLast: nil)
-    }
-
-    /// A copy that tries `host` last, for at most `time`.
-    func trying(last host: Host?, for time: Duration) -> ConnectionOptions {
-        guard let host, hosts.count > 1, hosts.contains(host) else { return self }
-        return trying(hosts.filter { $0 != host } + hosts.filter { $0 == host }, timeOfLast: time)
-    }
-
-    private func trying(_ hosts: [Host], timeOfLast: Duration?) -> ConnectionOptions {
-        var copy = self
-        (copy.hosts, copy.timeOfLast, copy.isChanged) = (hosts, timeOfLast, true)
-        return copy
-    }
-
-    /// libpq accepts a connection string as the value of `dbname`.
-    var keywords: [(String, String)] {
-        var list = Self.defaults
-        list += [
-            ("fallback_application_name", applicationName), ("dbname", connectionString), ("client_encoding", "UTF8"),
-        ]
-        guard isChanged else { return list }
-        if hosts.contains(where: { $0.host != nil }) { list.append(("host", joined(\.host))) }
-        if hosts.contains(where: { $0.address != nil }) { list.append(("hostaddr", joined(\.address))) }
-        if hosts.contains(where: { $0.port != nil }) { list.append(("port", joined(\.port))) }
-        return list
-    }
-
-    private func joined(_ part: (Host) -> String?) -> String { hosts.map { part($0) ?? "" }.joined(separator: ",") }
-
-    private static func hosts(in options: [String: String]) -> [Host] {
-        func list(_ key: String) -> [String?] {
-            options[key]?.split(separator: ",", omittingEmptySubsequences: false).map { $0.isEmpty ? nil : String($0) }
-                ?? []
+    /// - Parameter host: the only host to try; nil for all hosts of the options.
+    func keywords(for host: Host?) -> [String: String] {
+        var all = values
+        all["client_encoding"] = "UTF8"
+        if let host {
+            // libpq ignores empty values.
+            all.merge(["host": host.host, "hostaddr": host.address, "port": host.port]) { $1 }
         }
-        let (names, addresses, ports) = (list("host"), list("hostaddr"), list("port"))
-        return (0..<max(names.count, addresses.count)).map { index in
-            Host(
-                host: index < names.count ? names[index] : nil,
-                address: index < addresses.count ? addresses[index] : nil,
-                port: ports.count == 1 ? ports[0] : index < ports.count ? ports[index] : nil
-            )
+        return all
+    }
+
+    /// In the order to try them; empty if no host is named, or if the lists differ in length, which libpq reports.
+    var hosts: [Host] {
+        guard values["host"] != nil || values["hostaddr"] != nil else { return [] }
+        let lists = ["host", "hostaddr", "port"].map {
+            (values[$0] ?? "").split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         }
+        let count = max(lists[0].count, lists[1].count)
+        guard lists[...1].allSatisfy({ $0.count == count || $0 == [""] }), [1, count].contains(lists[2].count) else {
+            return []
+        }
+        let hosts = (0..<count).map { index in
+            let parts = lists.map { $0.count == 1 ? $0[0] : $0[index] }
+            return Host(host: parts[0], address: parts[1], port: parts[2])
+        }
+        return values["load_balance_hosts"] == "random" ? hosts.shuffled() : hosts
     }
 
     static func parse(_ connectionString: String) throws(PostgresError) -> [String: String] {

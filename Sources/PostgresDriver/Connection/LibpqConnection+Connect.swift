@@ -3,67 +3,83 @@ import Foundation
 import Logging
 
 extension LibpqConnection {
-    /// Tries the hosts in order. An unresponsive host uses up only its share of the time.
+    /// Tries the hosts one by one, because libpq has no time limit per host here. An unresponsive host uses up only its
+    /// share of the time.
+    ///
+    /// - Parameters:
+    ///   - last: the host to try last.
+    ///   - time: the time limit for that host.
+    /// - Returns: the connection, and an earlier host that did not respond in its share of the time.
     static func connect(
         _ options: ConnectionOptions,
+        tryingLast last: ConnectionOptions.Host?,
+        for time: Duration,
         until deadline: Deadline,
         logger: Logger
-    ) throws(PostgresError) -> LibpqConnection {
-        var (options, skipped): (ConnectionOptions, ConnectionOptions.Host?) = (options, nil)
-        while true {
-            let link = try start(options, logger: logger)
-            options.learnHosts(of: try link.open())
-            switch try link.establish(options, until: deadline) {
-            case .established(let index):
-                link.skipped = skipped
-                link.server = options.hosts.indices.contains(index) ? options.hosts[index] : nil
-                return link
-            case .unresponsive(let index):
-                guard let rest = options.skipping(index), !deadline.isPassed else {
-                    throw PostgresError(.connectionFailed, "timeout", outcome: .nothingTookEffect)
-                }
-                skipped = options.hosts[index]
-                options = rest
+    ) throws(PostgresError) -> (link: LibpqConnection, skipped: ConnectionOptions.Host?) {
+        var options = options
+        if options.hosts.isEmpty {
+            let link = try start(options, on: nil, logger: logger)
+            // A service file or the environment may name several hosts.
+            options = ConnectionOptions(of: try link.open()) ?? options
+            guard options.hosts.count > 1 else {
+                try link.establish(until: deadline)
+                link.server = options.hosts.first
+                return (link, nil)
             }
         }
+        let named = options.hosts
+        let hosts = named.filter { $0 != last } + named.filter { $0 == last }
+        var failures: [PostgresError] = []
+        var skipped: ConnectionOptions.Host?
+        for (index, host) in hosts.enumerated() {
+            let share = index > 0 && host == last ? time : deadline.remaining / (hosts.count - index)
+            let link = try start(options, on: host, logger: logger)
+            do throws(PostgresError) {
+                try link.establish(until: min(deadline, .after(share)))
+                link.server = host
+                return (link, skipped)
+            } catch {
+                guard error.code != .misuse else { throw error }
+                if error.code == .deadlineExceeded { skipped = host }
+                failures.append(error)
+            }
+        }
+        let causes = failures.compactMap(\.asConnectFailure.message)
+        throw PostgresError(
+            .connectionFailed,
+            Set(causes).count == 1 ? causes[0] : causes.joined(separator: "; "),
+            outcome: .nothingTookEffect,
+            sqlState: failures.compactMap(\.sqlState).last
+        )
     }
 
-    private enum Attempt {
-        case established(Int)
-        /// The index of a host that did not respond in its share of the time.
-        case unresponsive(Int)
-    }
-
-    private static func start(_ options: ConnectionOptions, logger: Logger) throws(PostgresError) -> LibpqConnection {
-        let (names, values) = (options.keywords.map(\.0), options.keywords.map(\.1))
-        let pointer = withCStrings(names) { names in
-            withCStrings(values) { values in PQconnectStartParams(names, values, 1) }
+    private static func start(
+        _ options: ConnectionOptions,
+        on host: ConnectionOptions.Host?,
+        logger: Logger
+    ) throws(PostgresError) -> LibpqConnection {
+        let keywords = options.keywords(for: host)
+        let pointer = withCStrings(Array(keywords.keys)) { names in
+            withCStrings(Array(keywords.values)) { values in PQconnectStartParams(names, values, 0) }
         }
         guard let pointer else { throw PostgresError(.connectionFailed, "out of memory", outcome: .nothingTookEffect) }
         return LibpqConnection(started: pointer, logger: logger)
     }
 
     /// See libpq's PQconnectStartParams. Its connect_timeout does not apply.
-    private func establish(_ options: ConnectionOptions, until deadline: Deadline) throws(PostgresError) -> Attempt {
+    private func establish(until deadline: Deadline) throws(PostgresError) {
         let pointer = try open()
-        guard PQstatus(pointer) != CONNECTION_BAD else { throw connectFailure(pointer) }
-        var share = Share(options: options, end: deadline, deadline: deadline)
-        var next = PGRES_POLLING_WRITING
+        var next = PQstatus(pointer) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING
         while next != PGRES_POLLING_OK {
             guard next != PGRES_POLLING_FAILED else { throw connectFailure(pointer) }
-            share.follow(pointer)
-            do throws(PostgresError) {
-                let events = next == PGRES_POLLING_READING ? POLLIN : POLLOUT
-                try wait(for: events, until: share.deadline, outcome: .nothingTookEffect)
-            } catch {
-                return .unresponsive(share.current)
-            }
+            let events = next == PGRES_POLLING_READING ? POLLIN : POLLOUT
+            try wait(for: events, until: deadline, outcome: .nothingTookEffect)
             next = PQconnectPoll(pointer)
         }
         PQsetErrorVerbosity(pointer, PQERRORS_DEFAULT)
         let isReady = PQsetnonblocking(pointer, 1) == 0 && PQenterPipelineMode(pointer) == 1
         guard isReady else { throw connectFailure(pointer) }
-        return .established(share.current)
     }
 
     private func connectFailure(_ pointer: OpaquePointer) -> PostgresError {
@@ -77,29 +93,6 @@ extension LibpqConnection {
             return PostgresError(.misuse, "connection string: \(message)")
         }
         return PostgresError(.connectionFailed, message, outcome: .nothingTookEffect, sqlState: sqlState)
-    }
-}
-
-private struct Share {
-    let options: ConnectionOptions
-    let end: Deadline
-    var deadline: Deadline
-    var current = 0
-    var name: [String?] = []
-
-    mutating func follow(_ pointer: OpaquePointer) {
-        let hosts = options.hosts
-        guard hosts.count > 1 else { return }
-        let name = [PQhost(pointer), PQport(pointer)].map { $0.map { String(cString: $0) } }
-        guard name != self.name else { return }
-        self.name = name
-        // A port missing from the string matches every port.
-        let host = hosts.firstIndex {
-            ($0.host ?? $0.address ?? "") == name[0] && ($0.port == nil || $0.port == name[1])
-        }
-        current = host ?? current
-        let isLast = current == hosts.count - 1
-        deadline = min(end, .after((isLast ? options.timeOfLast : nil) ?? end.remaining / (hosts.count - current)))
     }
 }
 

@@ -49,7 +49,10 @@ extension LibpqConnection {
             throw PostgresError(.connectionLost, "the pool abandoned this server", outcome: roundTrip.outcomeIfLost)
         }
         // Only this server has the commit.
-        guard !takeUnreplicatedCommit() else { throw PostgresError(.commitNotReplicated, outcome: .unknown) }
+        guard !sawUnreplicatedCommit else {
+            sawUnreplicatedCommit = false
+            throw PostgresError(.commitNotReplicated, outcome: .unknown)
+        }
         return answer
     }
 

@@ -11,7 +11,8 @@ final class LibpqConnection {
     var prepared: Set<String> = []
     /// The server announced the end; the end of the stream may not have arrived yet.
     private var sawEndOfConnection = false
-    private var sawUnreplicatedCommit = false
+    /// The last commit stopped waiting for the synchronous standby.
+    var sawUnreplicatedCommit = false
     /// Whether earlier work of the current caller is or may be committed.
     var mayHaveCommitted = false
     var stage = TransactionStage.outside
@@ -30,8 +31,6 @@ final class LibpqConnection {
     var leastSilence = Duration.zero
     /// Nil if libpq chooses the host itself.
     var server: ConnectionOptions.Host?
-    /// An earlier host that did not respond.
-    var skipped: ConnectionOptions.Host?
 
     init(started pointer: OpaquePointer, logger: Logger) {
         self.pointer = pointer
@@ -55,12 +54,6 @@ final class LibpqConnection {
             "notice from Postgres",
             metadata: ["severity": "\(notice.severity ?? "")", "sqlstate": "\(notice.sqlState ?? "")"]
         )
-    }
-
-    /// Whether the last commit stopped waiting for the synchronous standby. Reading resets it.
-    func takeUnreplicatedCommit() -> Bool {
-        defer { sawUnreplicatedCommit = false }
-        return sawUnreplicatedCommit
     }
 
     deinit { close() }

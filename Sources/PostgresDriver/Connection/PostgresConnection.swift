@@ -38,8 +38,14 @@ actor PostgresConnection {
             let options = try ConnectionOptions(
                 connectionString: configuration.connectionString,
                 applicationName: configuration.applicationName
-            ).trying(last: host, for: time)
-            let link = try LibpqConnection.connect(options, until: deadline, logger: logger)
+            )
+            let (link, skipped) = try LibpqConnection.connect(
+                options,
+                tryingLast: host,
+                for: time,
+                until: deadline,
+                logger: logger
+            )
             link.generation = generation
             link.leastSilence = min(.seconds(1), configuration.requestTimeout / 2)
             let session = PostgresSession(link: link, deadline: deadline)
@@ -47,7 +53,7 @@ actor PostgresConnection {
             try configuration.onConnect?(session)
             self.link = link
             planLifetime = configuration.planLifetime
-            return (link.server, link.skipped)
+            return (link.server, skipped)
         } catch let error as PostgresError {
             throw error.asConnectFailure
         }

@@ -26,55 +26,36 @@ package struct Query: Sendable {
             bound.append(PostgresParameter(given[place].1))
         }
         guard bound.count == parameters.count, given.count == parameters.count else {
-            preconditionFailure(bindingFault(of: given.map(\.0)) ?? "")
+            preconditionFailure("the query \(name) has the parameters \(parameters), but got \(given.map(\.0))")
         }
         return SQL(text: text, parameters: bound, query: name)
     }
 
-    func bindingFault(of names: [String]) -> String? {
-        for (index, name) in names.enumerated() {
-            if names[..<index].contains(name) { return "the query \(self.name) got the parameter \(name) twice" }
-            if !parameters.contains(name) { return "the query \(self.name) has no parameter \(name)" }
-        }
-        return parameters.first { !names.contains($0) }.map { "the query \(name) did not get the parameter \($0)" }
-    }
-
-    /// A query begins with the line `-- name: subject.verb-object` and ends with a semicolon. Comments are removed.
-    /// Each `:name` becomes `$1`, `$2`, …; a repeated name keeps its number.
-    ///
-    /// - Parameters:
-    ///   - file: the content of `SUBJECT.sql`.
-    ///   - subject: the first word of every name.
-    package static func parse(_ file: String, subject: String) throws(PostgresError) -> [Query] {
-        var sections: [(name: String, body: String)] = []
-        for line in file.split(separator: "\n", omittingEmptySubsequences: false) {
-            if line.hasPrefix(nameMark) {
-                sections.append((String(line.dropFirst(nameMark.count)), ""))
-            } else if !sections.isEmpty {
-                sections[sections.count - 1].body += line + "\n"
-            } else if !line.isEmpty, !line.hasPrefix("--") {
-                throw fault(subject, "the text before the first query is not a comment")
+    /// A query begins with the line `-- name: subject.verb-object` and ends with a semicolon. Comments have their own
+    /// lines and are removed. Each `:name` becomes `$1`, `$2`, …; a repeated name keeps its number. Quotations must not
+    /// contain a name.
+    package static func parse(_ file: String) -> [Query] {
+        let sections = ("\n" + file).split(separator: "\n-- name: ", omittingEmptySubsequences: false)
+        return sections.dropFirst().map { section in
+            let lines = section.split(separator: "\n")
+            let code = lines.dropFirst().filter { !$0.trimmingPrefix(while: \.isWhitespace).hasPrefix("--") }
+                .joined(separator: "\n")
+            // The first part of a cast, `::type`, is empty.
+            let parts = code.dropLast(code.hasSuffix(";") ? 1 : 0)
+                .split(separator: ":", omittingEmptySubsequences: false)
+            var text = String(parts[0])
+            var parameters: [String] = []
+            for (before, part) in zip(parts, parts.dropFirst()) {
+                let name = String(part.prefix { $0.isLetter || $0.isNumber || $0 == "_" })
+                guard !before.isEmpty, name.first?.isLetter == true else {
+                    text += ":\(part)"
+                    continue
+                }
+                if !parameters.contains(name) { parameters.append(name) }
+                text += "$\((parameters.firstIndex(of: name) ?? 0) + 1)\(part.dropFirst(name.count))"
             }
+            return Query(name: String(lines[0]), text: text, parameters: parameters)
         }
-        guard !sections.isEmpty else { throw fault(subject, "the file has no query") }
-        var queries: [Query] = []
-        for (name, body) in sections {
-            guard name.wholeMatch(of: /[a-z]+(-[a-z]+)*\.[a-z]+(-[a-z0-9]+)*/) != nil, name.hasPrefix(subject + ".")
-            else {
-                throw fault(name, "the name is not \(subject).verb-object")
-            }
-            var reader = QueryReader(body)
-            if let detail = reader.read() { throw fault(name, detail) }
-            let text = String(decoding: reader.text, as: UTF8.self)
-            queries.append(Query(name: name, text: text, parameters: reader.parameters))
-        }
-        return queries
-    }
-
-    private static let nameMark = "-- name: "
-
-    private static func fault(_ name: String, _ detail: String) -> PostgresError {
-        PostgresError(.misuse, "query \(name): \(detail)")
     }
 }
 
@@ -89,63 +70,4 @@ package struct QueryValues: Sendable, ExpressibleByDictionaryLiteral {
     package static func + (left: QueryValues, right: QueryValues) -> QueryValues {
         QueryValues(elements: left.elements + right.elements)
     }
-}
-
-private struct QueryReader {
-    private var rest: ArraySlice<UInt8>
-    private(set) var text: [UInt8] = []
-    private(set) var parameters: [String] = []
-
-    init(_ body: String) { rest = Array(body.utf8)[...] }
-
-    mutating func read() -> String? {
-        var semicolons = 0
-        while let byte = rest.first {
-            let next = rest.dropFirst().first ?? 0
-            switch Character(Unicode.Scalar(byte)) {
-            case "-" where next == byte: dropComment()
-            case ":" where next == byte: take(2)
-            case ":" where Self.isLetter(next): takeParameter()
-            case "$": return "a parameter is written :name, not $1"
-            case "'", "\"":
-                guard let end = rest.dropFirst().firstIndex(of: byte) else { return "a quotation has no end" }
-                take(end - rest.startIndex + 1)
-            case ";":
-                semicolons += 1
-                take(1)
-            default: take(1)
-            }
-        }
-        while text.last.map(Self.isSpace) == true { text.removeLast() }
-        guard semicolons == 1, text.popLast() == UInt8(ascii: ";") else {
-            return "the only semicolon is not at the end"
-        }
-        return text.isEmpty ? "the query is empty" : nil
-    }
-
-    private mutating func take(_ count: Int) {
-        text += rest.prefix(count)
-        rest.removeFirst(count)
-    }
-
-    /// Also drops the spaces before it, and the line if otherwise empty.
-    private mutating func dropComment() {
-        rest = rest.drop { $0 != UInt8(ascii: "\n") }
-        while text.last == UInt8(ascii: " ") { text.removeLast() }
-        if text.isEmpty || text.last == UInt8(ascii: "\n") { rest = rest.dropFirst() }
-    }
-
-    private mutating func takeParameter() {
-        let word = rest.dropFirst().prefix { Self.isLetter($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-        rest = rest[word.endIndex...]
-        let name = String(decoding: word, as: UTF8.self)
-        if !parameters.contains(name) { parameters.append(name) }
-        text += "$\((parameters.firstIndex(of: name) ?? 0) + 1)".utf8
-    }
-
-    private static func isLetter(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: "_") || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
-    }
-
-    private static func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\n") }
 }

@@ -36,7 +36,7 @@ package struct Timestamp: Sendable, Hashable, Comparable {
         self.init(seconds: Int(whole) + Self.secondsBeforeReference, microseconds: Int(fraction.rounded()))
     }
 
-    /// Rounds to the nearest microsecond, as the driver does when it binds a `Date`.
+    /// Rounds to the nearest microsecond.
     package init(_ date: Date) {
         guard date > .distantPast else { self = .distantPast; return }
         guard date < .distantFuture else { self = .distantFuture; return }

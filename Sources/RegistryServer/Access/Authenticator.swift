@@ -24,9 +24,7 @@ struct Authenticator: Sendable {
         case .success(.none): return insecureNoAuth ? .insecure : .anonymous
         case .success(.key(let key)):
             let digest = key.secretDigest
-            return Principal(
-                try await validKey(key.id, from: network) { ConstantTime.areEqual($0.digest, digest) }.record
-            )
+            return Principal(try await validKey(key.id, from: network) { ConstantTime.areEqual($0.digest, digest) })
         case .success(.token(let text)): return try await user(of: text, for: bundleID, from: network)
         }
     }
@@ -55,8 +53,8 @@ struct Authenticator: Sendable {
     private func validKey(
         _ id: APIKeyID,
         from network: CallerNetwork?,
-        where accepts: (StoredKey) -> Bool
-    ) async throws -> StoredKey {
+        where accepts: (APIKeyRecord) -> Bool
+    ) async throws -> APIKeyRecord {
         if let key = keys.knownKey(id, where: accepts) { return key }
         return try await limitFailures(from: network, isKnown: keys.wasValid(id, where: accepts)) {
             guard let key = try await keys.validKey(id, where: accepts) else { throw Problem.invalidCredentials }
@@ -67,8 +65,8 @@ struct Authenticator: Sendable {
     func findKey(
         _ id: APIKeyID,
         from network: CallerNetwork?,
-        where accepts: (StoredKey) -> Bool
-    ) async throws -> StoredKey? {
+        where accepts: (APIKeyRecord) -> Bool
+    ) async throws -> APIKeyRecord? {
         do {
             return try await validKey(id, from: network, where: accepts)
         } catch let problem as Problem where problem.code == .unauthenticated {
@@ -116,7 +114,7 @@ struct Authenticator: Sendable {
     }
 
     private func knownPrincipal(of key: RememberedKey) -> Principal? {
-        keys.knownKey(key.id) { ConstantTime.areEqual($0.digest, key.digest) }.map { Principal($0.record) }
+        keys.knownKey(key.id) { ConstantTime.areEqual($0.digest, key.digest) }.map { Principal($0) }
     }
 
     /// Without authentication, protects against DNS rebinding.

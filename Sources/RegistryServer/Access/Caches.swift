@@ -111,7 +111,7 @@ struct KeyDirectory: Sendable {
     static let lifetime = Duration.seconds(3)
 
     private struct KnownKeys: Sendable {
-        let keys: [StoredKey]
+        let keys: [APIKeyRecord]
         let lastUse: MinuteThrottle
     }
 
@@ -128,18 +128,18 @@ struct KeyDirectory: Sendable {
         }
     }
 
-    func validKey(_ id: APIKeyID, where accepts: (StoredKey) -> Bool) async throws -> StoredKey? {
+    func validKey(_ id: APIKeyID, where accepts: (APIKeyRecord) -> Bool) async throws -> APIKeyRecord? {
         let now = clock.uptime()
         if let entry = remembered(id, at: now) { return use(entry.value, at: now, where: accepts) }
         return use(try await cache.look(for: id, at: now).task.value.value, at: now, where: accepts)
     }
 
     /// Whether the last lookup, of any age, found an accepted key that has not expired.
-    func wasValid(_ id: APIKeyID, where accepts: (StoredKey) -> Bool) -> Bool {
-        cache.latest(id)?.value?.keys.first(where: accepts)?.record.isValid(at: clock.date()) ?? false
+    func wasValid(_ id: APIKeyID, where accepts: (APIKeyRecord) -> Bool) -> Bool {
+        cache.latest(id)?.value?.keys.first(where: accepts)?.isValid(at: clock.date()) ?? false
     }
 
-    func knownKey(_ id: APIKeyID, where accepts: (StoredKey) -> Bool) -> StoredKey? {
+    func knownKey(_ id: APIKeyID, where accepts: (APIKeyRecord) -> Bool) -> APIKeyRecord? {
         let now = clock.uptime()
         return remembered(id, at: now).flatMap { use($0.value, at: now, where: accepts) }
     }
@@ -151,12 +151,12 @@ struct KeyDirectory: Sendable {
     }
 
     /// Records the use of an accepted key, outside of the request. After a failure, the next use is stored.
-    private func use(_ known: KnownKeys?, at now: Duration, where accepts: (StoredKey) -> Bool) -> StoredKey? {
+    private func use(_ known: KnownKeys?, at now: Duration, where accepts: (APIKeyRecord) -> Bool) -> APIKeyRecord? {
         let time = clock.date()
-        guard let known, let key = known.keys.first(where: accepts), key.record.isValid(at: time) else { return nil }
+        guard let known, let key = known.keys.first(where: accepts), key.isValid(at: time) else { return nil }
         if known.lastUse.isDue(at: now) {
             Task {
-                do { try await registry.noteUse(of: key.record, at: time) } catch { known.lastUse.reset() }
+                do { try await registry.noteUse(of: key, at: time) } catch { known.lastUse.reset() }
             }
         }
         return key

@@ -88,7 +88,7 @@ extension RegistryResponder {
         let session = claim.session
         var visit = ConsoleVisit(session: session, isSecure: isSecure, formToken: session.formToken)
         if let key = try await findKey(of: claim, from: located.network) {
-            (visit.principal, visit.digest) = (Principal(key.record), key.digest)
+            (visit.principal, visit.digest) = (Principal(key), key.digest)
         } else if let settings = parts.provider?.settings, claim.isProved(by: settings.sealingKey) {
             let (name, grants) = settings.person(of: session.holder)
             let grant = grants.first { $0.app.rawValue == located.bundleID } ?? grants[0]
@@ -108,7 +108,7 @@ extension RegistryResponder {
         return request.fields[HTTPField.Name("X-Forwarded-Proto")!].map { $0.lowercased() == "https" } ?? true
     }
 
-    private func findKey(of claim: ConsoleSession.Claim, from network: CallerNetwork?) async throws -> StoredKey? {
+    private func findKey(of claim: ConsoleSession.Claim, from network: CallerNetwork?) async throws -> APIKeyRecord? {
         guard let id = try? APIKeyID(claim.session.holder) else { return nil }
         return try await parts.authenticator.findKey(id, from: network) { claim.isProved(by: $0.digest) }
     }

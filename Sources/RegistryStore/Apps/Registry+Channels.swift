@@ -17,13 +17,12 @@ extension Registry {
         let key = alias.values(in: scope)
         return try await transact { transaction, _ in
             let results = try transaction.pipeline([
-                Query("channels.lock")(["scope": scope.id]), Refusal.facts(ofApp: scope.app.id),
-                BroadcastChannel.find([alias], in: scope),
+                Query("channels.lock")(["scope": scope.id]), BroadcastChannel.find([alias], in: scope),
                 Query("channels.count-others")(key + ["channel": channel.id]),
             ])
-            guard !results[0].isEmpty else { throw try Refusal.problem(results[1]) }
-            let known = try results[2].decode(BroadcastChannel.self).first
-            let (isShared, others): (Bool, Int) = try results[3].decode { (try $0["is_shared"], try $0["others"]) }[0]
+            guard !results[0].isEmpty else { throw Problem.appDeleted }
+            let known = try results[1].decode(BroadcastChannel.self).first
+            let (isShared, others): (Bool, Int) = try results[2].decode { (try $0["is_shared"], try $0["others"]) }[0]
             guard isShared || others < quota else {
                 let limit = "APNs allows \(quota) channels per app and environment."
                 throw Problem(.channelQuota, "\(limit) Delete unused channels.")
@@ -43,11 +42,10 @@ extension Registry {
     package func deleteChannel(of alias: Alias, in scope: Scope, by who: UTF8Text) async throws {
         try await transact { transaction, _ in
             let results = try transaction.pipeline([
-                Query("channels.lock")(["scope": scope.id]), Refusal.facts(ofApp: scope.app.id),
-                Query("channels.delete")(alias.values(in: scope)),
+                Query("channels.lock")(["scope": scope.id]), Query("channels.delete")(alias.values(in: scope)),
             ])
-            guard !results[0].isEmpty else { throw try Refusal.problem(results[1]) }
-            let event = results[2].isEmpty ? [] : [Self.event("channel-deleted", of: alias, in: scope, by: who)]
+            guard !results[0].isEmpty else { throw Problem.appDeleted }
+            let event = results[1].isEmpty ? [] : [Self.event("channel-deleted", of: alias, in: scope, by: who)]
             _ = try transaction.pipeline(event, finishing: true)
         }
     }

@@ -10,7 +10,7 @@ extension Registry {
         of app: App?,
         by who: UTF8Text
     ) async throws -> APIKeyRecord {
-        let key: QueryValues = ["app": app?.id ?? Self.noApp, "id": id.rawValue]
+        let key: QueryValues = ["app": app?.id ?? 0, "id": id.rawValue]
         let new: QueryValues = [
             "id": id.rawValue, "role": id.role.rawValue, "digest": digest, "name": request.name,
             "expires_at": request.expiresAt,
@@ -19,23 +19,20 @@ extension Registry {
         return try await write { session in
             let results = try session.pipeline([
                 insert, Query("keys.insert-events")(["type": "key-created", "who": who] + key),
-                Query("keys.find")(["ids": [id.rawValue]]), Refusal.facts(ofApp: app?.id ?? Self.noApp),
+                Query("keys.find")(["ids": [id.rawValue]]),
             ])
-            let keys = try results[2].decode(StoredKey.self)
-            if let stored = keys.first(where: { $0.digest == digest }) { return stored.record }
-            guard app != nil else { throw UnforeseenRefusal() }
-            throw try Refusal.problem(results[3])
+            let keys = try results[2].decode(APIKeyRecord.self)
+            guard let stored = keys.first(where: { $0.digest == digest }) else { throw Problem.appDeleted }
+            return stored
         }
     }
 
-    private static let noApp: Int64 = 0
-
     /// Several keys share an id only if 71 random bits collide. Concurrent callers share a statement.
-    package func storedKeys(_ id: APIKeyID) async throws -> [StoredKey] { try await keyLookups.submit(id) }
+    package func storedKeys(_ id: APIKeyID) async throws -> [APIKeyRecord] { try await keyLookups.submit(id) }
 
     /// Includes revoked and expired keys, oldest first.
     package func keys(of app: App?) async throws -> [APIKeyRecord] {
-        try await read { try $0.run("keys.list", ["app": app?.id]).decode(StoredKey.self).map(\.record) }
+        try await read { try $0.run("keys.list", ["app": app?.id]).decode() }
     }
 
     /// Writes an audit event the first time.
@@ -57,9 +54,11 @@ extension Registry {
     }
 }
 
-/// An API key without its secret, of which only the SHA-256 is stored.
+/// An API key without its secret.
 package struct APIKeyRecord: Sendable, Hashable, DecodableRow, JSONObjectEncodable {
     package let id: APIKeyID
+    /// The SHA-256 of its secret. Responses omit it.
+    package let digest: [UInt8]
     package let appID: Int64
     package let app: BundleID?
     package let name: String?
@@ -74,6 +73,7 @@ package struct APIKeyRecord: Sendable, Hashable, DecodableRow, JSONObjectEncodab
             throw UnreadableRow(detail: "an API key's id is not valid")
         }
         self.id = id
+        digest = try row["secret_digest"]
         appID = try row["app_id"]
         app = try (row["bundle_id"] as String?).map(BundleID.init(stored:))
         name = try row["name"]
@@ -81,6 +81,12 @@ package struct APIKeyRecord: Sendable, Hashable, DecodableRow, JSONObjectEncodab
         expiresAt = try row["expires_at"]
         lastUsedAt = try row["last_used_at"]
         revokedAt = try row["revoked_at"]
+    }
+
+    static func find(_ session: borrowing PostgresSession, _ ids: [APIKeyID]) throws -> [[APIKeyRecord]] {
+        let keys = try session.run("keys.find", ["ids": ids.map(\.rawValue)]).decode(APIKeyRecord.self)
+        let byID = Dictionary(grouping: keys, by: \.id)
+        return ids.map { byID[$0] ?? [] }
     }
 
     /// Skips reading the clock for keys that never expire, which are most.
@@ -104,23 +110,5 @@ package struct APIKeyRecord: Sendable, Hashable, DecodableRow, JSONObjectEncodab
         json.member("expiresAt", ifPresent: expiresAt)
         json.member("lastUsedAt", ifPresent: lastUsedAt)
         json.member("revokedAt", ifPresent: revokedAt)
-    }
-}
-
-package struct StoredKey: Sendable, Hashable {
-    package let record: APIKeyRecord
-    package let digest: [UInt8]
-}
-
-extension StoredKey: DecodableRow {
-    package init(row: NamedRow) throws {
-        record = try APIKeyRecord(row: row)
-        digest = try row["secret_digest"]
-    }
-
-    static func find(_ session: borrowing PostgresSession, _ ids: [APIKeyID]) throws -> [[StoredKey]] {
-        let keys = try session.run("keys.find", ["ids": ids.map(\.rawValue)]).decode(StoredKey.self)
-        let byID = Dictionary(grouping: keys, by: \.record.id)
-        return ids.map { byID[$0] ?? [] }
     }
 }

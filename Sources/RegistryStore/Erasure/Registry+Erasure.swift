@@ -18,8 +18,9 @@ extension Registry {
     package func erase(_ subject: ErasureSubject, in scope: Scope, by who: UTF8Text) async throws -> ErasureCounts {
         let erasure = Erasure(subject: subject, scope: scope)
         try await write { session in
-            let results = try session.pipeline([erasure.remember([subject.name]), Refusal.facts(ofApp: scope.app.id)])
-            guard results[0].affectedRows > 0 else { throw try Refusal.problem(results[1]) }
+            guard try session.execute(erasure.remember([subject.name])).affectedRows > 0 else {
+                throw Problem.appDeleted
+            }
         }
         try await waitForWriters()
         let event = Query("erasure.insert-event")([
@@ -81,13 +82,11 @@ extension Registry {
 
     private func redactEvents(_ erasure: Erasure) async throws -> Int {
         var total = 0
-        while case let count = try await write({ try erasure.redactEvents($0) }), count > 0 { total += count }
-        guard case .alias(let alias) = erasure.subject else { return total }
-        var next = Int64?.some(0)
-        while let number = next {
-            let (last, count) = try await write { try erasure.redactEvents(with: alias, after: number, $0) }
-            total += count
-            next = last
+        var next: Int64? = 0
+        while let start = next {
+            let page = try await write { try erasure.redactEvents(after: start, $0) }
+            total += page.count
+            next = page.next
         }
         return total
     }
@@ -103,7 +102,7 @@ struct Erasure: Sendable {
     private static let installationPageSize = 50
     /// Low, because each event is looked up in all days of the trail.
     static let eventPageSize = 2000
-    private static let searchedPageSize = 10_000
+    static let searchedPageSize = 10_000
 
     func remember(_ names: [UTF8Text]) -> SQL {
         Query("erasure.remember")(["scope": scope.id, "names": names, "app": scope.app.id])
@@ -169,29 +168,27 @@ struct Erasure: Sendable {
         numbers.isEmpty ? [] : [Query("erasure.redact-events")(["scope": scope.id, "numbers": numbers])]
     }
 
-    func redactEvents(_ session: borrowing PostgresSession) throws -> Int {
-        guard let findEvents else { return 0 }
-        return try session.transaction { transaction in
-            let found = try transaction.pipeline([Query("events.prefer-indexes")(), findEvents])[1]
-            let numbers = try Self.eventNumbers(found)
-            _ = try transaction.pipeline(redact(numbers), finishing: true)
-            return numbers.count
-        }
-    }
-
+    /// Redacts a page of the events that name the subject and no erased activity or installation. Returns the number
+    /// after which the next page begins, or nil after the last page.
     func redactEvents(
-        with alias: Alias,
         after number: Int64,
         _ session: borrowing PostgresSession
-    ) throws -> (last: Int64?, count: Int) {
+    ) throws -> (next: Int64?, count: Int) {
         try session.transaction { transaction in
-            let page: QueryValues = ["after": number, "limit": Self.searchedPageSize]
-            let (last, numbers): (Int64?, [Int64]?) =
-                try transaction
-                .run("erasure.find-events-of-alias", alias.values(in: scope) + page)
-                .decode { try ($0["last"], $0["numbers"]) }[0]
-            _ = try transaction.pipeline(redact(numbers ?? []), finishing: true)
-            return (last, numbers?.count ?? 0)
+            let found = try transaction.pipeline([Query("events.prefer-indexes")(), findEvents(after: number)])[1]
+            let next: Int64?
+            let numbers: [Int64]
+            if case .alias = subject {
+                let (last, named): (Int64?, [Int64]?) = try found.decode { try ($0["last"], $0["numbers"]) }[0]
+                next = last
+                numbers = named ?? []
+            } else {
+                numbers = try Self.eventNumbers(found)
+                // Redacted events are not found again.
+                next = numbers.isEmpty ? nil : 0
+            }
+            _ = try transaction.pipeline(redact(numbers), finishing: true)
+            return (next, numbers.count)
         }
     }
 
@@ -228,12 +225,13 @@ struct Erasure: Sendable {
         }
     }
 
-    /// A page of events that name the subject and no erased activity or installation. It contains no redacted events.
-    /// Nil for an alias, which has no index.
-    private var findEvents: SQL? {
+    private func findEvents(after number: Int64) -> SQL {
         let page: QueryValues = ["scope": scope.id, "limit": Self.eventPageSize]
         return switch subject {
-        case .alias: nil
+        case .alias(let alias):
+            Query("erasure.find-events-of-alias")(
+                alias.values(in: scope) + ["after": number, "limit": Self.searchedPageSize]
+            )
         case .installation(let hash): Query("erasure.find-events-of-installations")(page + ["hashes": [hash]])
         case .subject(let subject):
             Query("erasure.find-events-of-subject")(page + ["subject": subject, "who": AuditName.user(subject)])

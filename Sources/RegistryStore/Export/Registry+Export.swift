@@ -8,115 +8,103 @@ extension Registry {
     static let exportPageSize = 1000
 
     /// Holds no lock between pages, so an export may take long. A row written meanwhile is read either before or after
-    /// the write.
+    /// the write. Each row is read at one moment.
     ///
     /// Omits withheld data: expired and dismissed activities, deleted tokens, and values that are dead, quarantined or
     /// owned by another.
-    package func exportPage(from position: ExportPosition, in scope: Scope) async throws -> ExportPage {
-        try await read { session in
-            switch position.part {
-            case .installations: try position.readInstallations(in: scope, session)
-            case .names: try position.readNames(in: scope, session)
-            case .activities, .tokens: try position.readNumbered(in: scope, session)
-            }
+    package func export(in scope: Scope, _ receive: (ExportPage) throws -> Void) async throws {
+        try await exportInstallations(in: scope, receive)
+        try await exportRows(of: [.update], in: scope, receive)
+        try await exportNames(in: scope, receive)
+        let kinds = scope.app.settings.allTokenKinds.filter { $0 != .update }
+        try await exportRows(of: kinds, in: scope, receive)
+    }
+
+    private func exportInstallations(in scope: Scope, _ receive: (ExportPage) throws -> Void) async throws {
+        var next: [UInt8]? = []
+        while let last = next {
+            let page: QueryValues = ["scope": scope.id, "after": last, "limit": Self.exportPageSize]
+            let rows = try await read { try $0.run("export.read-installations", page).decode(Installation.self) }
+            next = rows.count < Self.exportPageSize ? nil : rows.last?.hash.bytes
+            let progress = next?.first.map { Double($0) / 256 } ?? 1
+            try receive(ExportPage(part: "installations", records: rows.flatMap(\.records), progress: progress))
         }
     }
-}
 
-extension ExportPosition {
-    fileprivate func readNumbered(in scope: Scope, _ session: borrowing PostgresSession) throws -> ExportPage {
-        let kinds = part.kinds(of: scope.app)
-        let index = kinds.firstIndex { UTF8Text($0.name) == after.first } ?? 0
-        let (kind, start) = (kinds[index], after.last.flatMap { Int64($0.string) } ?? 0)
-        let find = NumberRange.find(of: kind, after: start, size: Registry.exportPageSize, in: scope)
-        let range = try session.execute(find).decode(NumberRange.self)[0]
-        let end = range.last ?? start
-        let values: QueryValues = ["scope": scope.id, "after": start, "through": end]
-        let records =
-            kind == .update
-            ? try session.run("export.read-activities", values).decode(ExportedActivity.self).flatMap(\.records)
-            : try session.run("export.read-tokens", values + ["kind": kind.name]).decode { row in
-                let slot = TokenSlot(of: kind, try row["attributes_type"])
-                let registration = TokenRegistration(token: try row["token"], observedAt: try row["observed_at"])
-                return TransferRecord.token(slot, try row["installation_hash"], registration)
-            }
-        let isLast = range.count < Registry.exportPageSize
-        let next = isLast ? kinds.dropFirst(index + 1).first : kind
-        let key = next.map { [UTF8Text($0.name), "\(isLast ? 0 : end)"] }
-        let share: Double =
-            if let end = range.last, let first = range.firstOfAll, let last = range.lastOfAll {
-                Double(end - first + 1) / Double(last - first + 1)
-            } else {
-                1
-            }
-        return page(records, upTo: key, progress: (Double(index) + share) / Double(kinds.count))
-    }
-
-    fileprivate func readInstallations(in scope: Scope, _ session: borrowing PostgresSession) throws -> ExportPage {
-        let last = after.first.flatMap { Hexadecimal.decode($0.string) } ?? []
-        let values: QueryValues = ["scope": scope.id, "after": last, "limit": Registry.exportPageSize]
-        let rows = try session.run("export.read-installations", values).decode(Installation.self)
-        let end = rows.count < Registry.exportPageSize ? nil : rows.last?.hash
-        let progress = end.flatMap(\.bytes.first).map { Double($0) / 256 }
-        return page(rows.flatMap(\.records), upTo: end.map { ["\($0)"] }, progress: progress ?? 1)
-    }
-
-    fileprivate func readNames(in scope: Scope, _ session: borrowing PostgresSession) throws -> ExportPage {
-        let size = Registry.exportPageSize
-        let values: QueryValues = [
-            "scope": scope.id, "alias": after.first ?? "", "owner": after.last ?? "", "limit": size,
-        ]
-        let rows = try session.run("export.read-names", values).decode { row in
-            let (alias, owner): (UTF8Text, UTF8Text) = (try row["alias"], try row["owner"])
-            return (alias: alias, owner: owner, endedAt: try row["ended_at"] as Date?)
-        }
-        let records = try rows.compactMap { alias, owner, endedAt in
-            try endedAt.map { TransferRecord.namedEnd(alias, try ActivityOwner(stored: owner), at: $0) }
-        }
-        let end = rows.count < size ? nil : rows.last
-        return page(records, upTo: end.map { [$0.alias, $0.owner] }, progress: end == nil ? 1 : nil)
-    }
-
-    private func page(_ records: [TransferRecord], upTo key: [UTF8Text]?, progress: Double?) -> ExportPage {
-        let next =
-            key.map { ExportPosition(part: part, after: $0) } ?? part.next.map { ExportPosition(part: $0, after: []) }
-        return ExportPage(records: records, next: next, progress: progress)
-    }
-}
-
-package enum ExportPart: String, Sendable, Hashable, CaseIterable {
-    case installations
-    case activities
     /// Ends under a `liveactivityId`.
-    case names
-    case tokens
-
-    /// In the order of the export; empty if the rows have no numbers.
-    func kinds(of app: App) -> [TokenKind] {
-        switch self {
-        case .activities: [.update]
-        case .tokens: app.settings.allTokenKinds.filter { $0 != .update }
-        case .installations, .names: []
+    private func exportNames(in scope: Scope, _ receive: (ExportPage) throws -> Void) async throws {
+        var next: (alias: UTF8Text, owner: UTF8Text)? = ("", "")
+        while let last = next {
+            let page: QueryValues = [
+                "scope": scope.id, "alias": last.alias, "owner": last.owner, "limit": Self.exportPageSize,
+            ]
+            let rows = try await read { session in
+                try session.run("export.read-names", page).decode { row in
+                    let (alias, owner): (UTF8Text, UTF8Text) = (try row["alias"], try row["owner"])
+                    return (alias: alias, owner: owner, endedAt: try row["ended_at"] as Date?)
+                }
+            }
+            let records = try rows.compactMap { alias, owner, endedAt in
+                try endedAt.map { TransferRecord.namedEnd(alias, try ActivityOwner(stored: owner), at: $0) }
+            }
+            next = rows.count < Self.exportPageSize ? nil : rows.last.map { ($0.alias, $0.owner) }
+            try receive(ExportPage(part: "names", records: records, progress: next == nil ? 1 : nil))
         }
     }
 
-    var next: ExportPart? { Self.allCases.drop { $0 != self }.dropFirst().first }
+    private func exportRows(
+        of kinds: [TokenKind],
+        in scope: Scope,
+        _ receive: (ExportPage) throws -> Void
+    ) async throws {
+        for (index, kind) in kinds.enumerated() {
+            var next: Int64? = 0
+            while let start = next {
+                let (range, records) = try await read { try Self.readRange(of: kind, after: start, in: scope, $0) }
+                next = range.count < Self.exportPageSize ? nil : range.last
+                let progress = (Double(index) + range.share) / Double(kinds.count)
+                let part = kind == .update ? "activities" : "tokens"
+                try receive(ExportPage(part: part, records: records, progress: progress))
+            }
+        }
+    }
+
+    private static func readRange(
+        of kind: TokenKind,
+        after start: Int64,
+        in scope: Scope,
+        _ session: borrowing PostgresSession
+    ) throws -> (NumberRange, [TransferRecord]) {
+        let find = NumberRange.find(of: kind, after: start, size: exportPageSize, in: scope)
+        let range = try session.execute(find).decode(NumberRange.self)[0]
+        let values: QueryValues = ["scope": scope.id, "after": start, "through": range.last ?? start]
+        guard kind != .update else {
+            let activities = try session.run("export.read-activities", values).decode(ExportedActivity.self)
+            return (range, activities.flatMap(\.records))
+        }
+        let tokens = try session.run("export.read-tokens", values + ["kind": kind.name]).decode { row in
+            let slot = TokenSlot(of: kind, try row["attributes_type"])
+            let registration = TokenRegistration(token: try row["token"], observedAt: try row["observed_at"])
+            return TransferRecord.token(slot, try row["installation_hash"], registration)
+        }
+        return (range, tokens)
+    }
 }
 
-package struct ExportPosition: Sendable, Hashable {
-    package let part: ExportPart
-    /// The key of the last row read, or kind and number for numbered rows. Empty at the start.
-    let after: [UTF8Text]
-
-    package static let start = ExportPosition(part: .installations, after: [])
-}
-
-/// Each row is read at one moment.
 package struct ExportPage: Sendable {
+    /// The kind of records, for people.
+    package let part: String
     package let records: [TransferRecord]
-    package let next: ExportPosition?
     /// The finished share of the part, from 0 to 1; nil if unknown.
     package let progress: Double?
+}
+
+extension NumberRange {
+    /// The share of all rows up to the range's last.
+    fileprivate var share: Double {
+        guard let last, let firstOfAll, let lastOfAll else { return 1 }
+        return Double(last - firstOfAll + 1) / Double(lastOfAll - firstOfAll + 1)
+    }
 }
 
 struct ExportedActivity: DecodableRow {

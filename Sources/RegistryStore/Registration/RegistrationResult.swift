@@ -74,6 +74,11 @@ extension Rejection {
 }
 
 extension Problem {
+    static let unforeseen = Problem(.internalError, "The registry could not carry out the request.")
+
+    /// For a statement that wrote nothing, which requires the app.
+    static let appDeleted = Problem(.unknownApp, "The app was deleted.")
+
     init(_ rejection: Rejection, at now: Timestamp) {
         self.init(rejection)
         if rejection != .notYours { serverTime = now.date }
@@ -87,7 +92,12 @@ extension Problem {
                 "The errors list the times. Correct the clock by serverTime, and send the request again."
             )
             errors = faults
-        case .notYours: self = .notYours
+        case .notYours:
+            // Contains no facts about the record, because it belongs to another claimant.
+            self.init(
+                .notYours,
+                "The activity belongs to another user or installation; only they, or a sender or admin key, may change it."
+            )
         case .stale:
             self.init(
                 .activityExpired,

@@ -20,22 +20,26 @@ extension Registry {
         prepare: @escaping @Sendable ([ResolvedActivity], FoundMetadata?) -> Range,
         receive: (Range) async throws -> Void
     ) async throws {
-        let largeAlias = LargeAlias(
-            registry: self,
-            alias: alias,
-            scope: scope,
-            rangeSize: rangeSize,
-            includesMetadata: includesMetadata
-        )
-        let firstEnds = try await largeAlias.ends(after: key)
-        try await withThrowingTaskGroup(of: FoundRange<Range>.self) { group in
-            var ends = [0: firstEnds.first, 1: firstEnds.second]
+        let ranges = AliasRanges(alias: alias, scope: scope, size: rangeSize, includesMetadata: includesMetadata)
+        let firstEnds = try await read { session in
+            try session.pipeline([1, 2].map { ranges.findEnd($0, after: key) }).map(AliasRanges.end)
+        }
+        // Each range also finds the end of the one after the next, which saves a separate wait.
+        typealias FoundRange = (index: Int, content: Range, laterEnd: Int64)
+        try await withThrowingTaskGroup(of: FoundRange.self) { group in
+            var ends = [-1: key, 0: firstEnds[0], 1: firstEnds[1]]
             var found: [Int: Range] = [:]
             var (begun, received) = (0, 0)
             while true {
-                let start = begun == 0 ? key : ends[begun - 1]
-                if begun - received < LargeAlias.rangesAtOnce, let start, start < .max, let end = ends[begun] {
-                    group.addTask { [begun] in try await largeAlias.range(begun, after: start, through: end, prepare) }
+                if begun - received < AliasRanges.rangesAtOnce, let start = ends[begun - 1], start < .max,
+                    let end = ends[begun]
+                {
+                    group.addTask { [begun] in
+                        try await self.read { session in
+                            let (activities, metadata, later) = try ranges.read(after: start, through: end, session)
+                            return (begun, prepare(activities, metadata), later)
+                        }
+                    }
                     begun += 1
                 } else if let range = found.removeValue(forKey: received) {
                     try await receive(range)
@@ -43,25 +47,17 @@ extension Registry {
                     received += 1
                 } else if let range = try await group.next() {
                     found[range.index] = range.content
-                    ends[range.index + 2] = range.endOfTheOneAfterNext
+                    ends[range.index + 2] = range.laterEnd
                 }
             }
         }
     }
 }
 
-private struct FoundRange<Content: Sendable>: Sendable {
-    let index: Int
-    let content: Content
-    /// Each range also finds a later range's end, which saves a separate wait.
-    let endOfTheOneAfterNext: Int64
-}
-
-private struct LargeAlias: Sendable {
-    let registry: Registry
+private struct AliasRanges: Sendable {
     let alias: Alias
     let scope: Scope
-    let rangeSize: Int
+    let size: Int
     let includesMetadata: Bool
 
     /// One range is received while two connections read ahead.
@@ -71,40 +67,28 @@ private struct LargeAlias: Sendable {
     /// lookup.
     private static let sparseness: Int64 = 4
 
-    func ends(after key: Int64) async throws -> (first: Int64, second: Int64) {
-        let bounds = [1, 2].map { end(ofRange: $0, after: key) }
-        let ends = try await registry.read { try $0.pipeline(bounds).map(Self.end) }
-        return (ends[0], ends[1])
-    }
-
-    func range<Content>(
-        _ index: Int,
+    func read(
         after start: Int64,
         through end: Int64,
-        _ prepare: @escaping @Sendable ([ResolvedActivity], FoundMetadata?) -> Content
-    ) async throws -> FoundRange<Content> {
-        let isDense = end - start <= Int64(rangeSize) * Self.sparseness
+        _ session: borrowing PostgresSession
+    ) throws -> (activities: [ResolvedActivity], FoundMetadata?, laterEnd: Int64) {
+        let isDense = end - start <= Int64(size) * Self.sparseness
         let read: Query = isDense ? "resolve.read-dense-range" : "resolve.read-range"
         let range = read(alias.values(in: scope) + ["after": start, "last": end])
-        let bound = end == .max ? [] : [self.end(ofRange: 2, after: end)]
-        return try await registry.read { session in
-            let results = try session.pipeline([range] + bound)
-            let activities = try results[0].decode(ResolvedActivity.self)
-            let later = try bound.isEmpty ? .max : Self.end(results[1])
-            let metadata =
-                includesMetadata
-                ? try FoundMetadata(of: activities.map(\.key), activities.map(\.installation), in: scope, session) : nil
-            return FoundRange(index: index, content: prepare(activities, metadata), endOfTheOneAfterNext: later)
-        }
+        let results = try session.pipeline([range] + (end == .max ? [] : [findEnd(2, after: end)]))
+        let activities = try results[0].decode(ResolvedActivity.self)
+        let metadata =
+            includesMetadata
+            ? try FoundMetadata(of: activities.map(\.key), activities.map(\.installation), in: scope, session) : nil
+        return (activities, metadata, try results.dropFirst().first.map(Self.end) ?? .max)
     }
 
-    private func end(ofRange position: Int, after key: Int64) -> SQL {
-        Query("resolve.find-key")(alias.values(in: scope) + ["after": key, "skipped": position * rangeSize - 1])
+    func findEnd(_ position: Int, after key: Int64) -> SQL {
+        Query("resolve.find-key")(alias.values(in: scope) + ["after": key, "skipped": position * size - 1])
     }
 
-    private static func end(_ result: PostgresResult) throws -> Int64 {
-        try result.rows.first?.decode(Int64.self) ?? .max
-    }
+    /// The greatest key if no activity follows.
+    static func end(_ result: PostgresResult) throws -> Int64 { try result.rows.first?.decode(Int64.self) ?? .max }
 }
 
 extension Alias {

@@ -193,7 +193,7 @@ struct Clock {
 
     init(_ result: PostgresResult) throws {
         let clocks: [(Timestamp, Bool)] = try result.decode { (try $0["now"], try $0["has_erasures"]) }
-        guard let clock = clocks.first else { throw Problem(.unknownApp, "The app was deleted.") }
+        guard let clock = clocks.first else { throw Problem.appDeleted }
         (now, hasErasures) = clock
     }
 }

@@ -5,14 +5,7 @@ import RegistryCore
 /// Finds a query by name: `static let putChannel: Query = "channels.put"`.
 extension Query: ExpressibleByStringLiteral {
     static let all: [UTF8Text: Query] = {
-        let queries = QueryFiles.files.flatMap { file in
-            do {
-                let subject = String(file.name.prefix { $0 != "." })
-                return try parse(String(decoding: file.content, as: UTF8.self), subject: subject)
-            } catch {
-                preconditionFailure("\(error)")
-            }
-        }
+        let queries = QueryFiles.contents.flatMap { parse(String(decoding: $0, as: UTF8.self)) }
         return Dictionary(uniqueKeysWithValues: queries.map { (UTF8Text($0.name), $0) })
     }()
 

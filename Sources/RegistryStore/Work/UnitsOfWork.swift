@@ -77,10 +77,6 @@ struct UnitsOfWork: Sendable {
         case let error as UnreadableRow:
             log(.error, "\(error)", of: "unreadable")
             return Problem(.internalError, "The registry has a row that this version cannot read.")
-        case let error as UnforeseenRefusal:
-            // Callers do not see the cause.
-            log(.error, "\(error)", of: "unforeseen")
-            return Problem.unforeseen
         default: return error
         }
     }

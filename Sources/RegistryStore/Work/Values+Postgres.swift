@@ -54,11 +54,25 @@ extension LeaseID: StoredValue {
 
 extension Timestamp: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
     package static var postgresType: PostgresType { .timestamptz }
-    package func encode(into buffer: inout [UInt8]) { microseconds.encode(into: &buffer) }
+
+    package func encode(into buffer: inout [UInt8]) {
+        withUnsafeBytes(of: microseconds.bigEndian) { buffer.append(contentsOf: $0) }
+    }
 
     package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
-        guard type == .timestamptz else { throw .mismatch(type, Self.self) }
-        self.init(microseconds: try Int64(postgres: bytes, type: .int8))
+        guard type == .timestamptz, bytes.count == 8 else { throw .mismatch(type, Self.self) }
+        self.init(microseconds: Int64(bigEndian: bytes.loadUnaligned(as: Int64.self)))
+    }
+}
+
+// swift-format-ignore: AllPublicDeclarationsHaveDocumentation
+/// Bound and read like a ``Timestamp``.
+extension Date: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
+    public static var postgresType: PostgresType { .timestamptz }
+    public func encode(into buffer: inout [UInt8]) { Timestamp(self).encode(into: &buffer) }
+
+    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+        self = try Timestamp(postgres: bytes, type: type).date
     }
 }
 

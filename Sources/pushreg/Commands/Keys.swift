@@ -96,7 +96,7 @@ struct Keys: AsyncParsableCommand {
                 throw CommandFailure(.usage, "ID must be the id of an API key, such as prc_0aB1cD2eF3gH.")
             }
             let isRevoked = try await database.withDatabase { database in
-                guard let key = try await database.registry.storedKeys(id).first?.record else { return false }
+                guard let key = try await database.registry.storedKeys(id).first else { return false }
                 return try await database.registry.revokeKey(id, ofApp: key.appID, by: Apps.who)
             }
             guard isRevoked else { throw CommandFailure(.failed, "The key \(id) does not exist.") }

@@ -30,13 +30,10 @@ struct Export: AsyncParsableCommand {
         let output = output == "-" ? nil : output
         try await scope.withRegistry { registry, scope in
             var target = try ExportTarget(output, for: scope)
-            var next: ExportPosition? = .start
             var progress = ProgressLine()
-            while let position = next {
-                let page = try await registry.exportPage(from: position, in: scope)
-                try target.add(page)
-                progress.show(position.part.rawValue, page.progress, count: target.count)
-                next = page.next
+            try await registry.export(in: scope) { page in
+                try target.add(page.records)
+                progress.show(page.part, page.progress, count: target.count)
             }
             progress.clear()
             try target.close()
@@ -55,23 +52,19 @@ struct ExportTarget {
         try output.line(TransferFrame.header(of: scope).jsonLine)
     }
 
-    /// Writes the records of a page, and the end after the last one.
-    mutating func add(_ page: ExportPage) throws(CommandFailure) {
-        var json = JSONWriter(reservingCapacity: 512 * page.records.count)
-        for record in page.records {
+    mutating func add(_ records: [TransferRecord]) throws(CommandFailure) {
+        var json = JSONWriter(reservingCapacity: 512 * records.count)
+        for record in records {
             json.value(record)
             json.newline()
         }
-        count += page.records.count
-        if page.next == nil {
-            json.value(TransferFrame.end(count: count))
-            json.newline()
-        }
+        count += records.count
         try output.write(json.bytes)
     }
 
-    /// Flushes a file to disk and closes it. Standard output stays open.
+    /// Writes the end, flushes a file to disk and closes it. Standard output stays open.
     func close() throws(CommandFailure) {
+        try output.line(TransferFrame.end(count: count).jsonLine)
         guard output.descriptor != STDOUT_FILENO else { return }
         let isOnDisk = fsync(output.descriptor) == 0
         let code = errno

@@ -40,10 +40,10 @@ extension ConsoleCall {
             return signInPage(fault: fault, status: .unauthorized)
         }
         let digest = key.secretDigest
-        let found = try await parts.authenticator.findKey(key.id, from: call.network) { stored in
+        let record = try await parts.authenticator.findKey(key.id, from: call.network) { stored in
             ConstantTime.areEqual(stored.digest, digest)
         }
-        guard let record = found?.record else {
+        guard let record else {
             let fault = "The key is not valid: it is unknown, was revoked, or has expired."
             return signInPage(fault: fault, status: .unauthorized)
         }
