@@ -18,13 +18,12 @@ extension Response {
         return .html(ConsoleTemplates.pages.render(template, all, now: now), status: status, formsTo: "'self'")
     }
 
-    static func page(of error: any Error, requestID: String, logger: @autoclosure () -> Logger) -> Response {
-        let problem = Problem(error, logger: logger())
+    static func page(of problem: Problem) -> Response {
         let status = HTTPResponse.Status(code: problem.code.status)
         var page = page(
             "problem",
             [
-                "pageTitle": problem.code.heading, "status": status.code, "code": problem.code,
+                "pageTitle": problem.code.title, "status": status.code, "code": problem.code,
                 "sentence": problem.code == .noSuchRoute ? "The console has no such page." : problem.detail,
                 "faults": problem.errors.map { (place: $0.pointer.dropFirst(), detail: $0.detail) },
             ],
@@ -32,23 +31,8 @@ extension Response {
         )
         // Keeps fields such as `Retry-After`. Without `WWW-Authenticate`, the browser shows no password dialog.
         let own: Set<HTTPField.Name> = [.contentType, .wwwAuthenticate]
-        let fields = Response(problem, requestID: requestID).fields
-        page.fields.append(contentsOf: fields.filter { !own.contains($0.name) })
-        page.addFields(of: error)
+        page.fields.append(contentsOf: problem.fields.filter { !own.contains($0.name) })
         return page
-    }
-}
-
-extension Problem.Code {
-    fileprivate var heading: String {
-        switch status {
-        case 401, 403: "Not allowed"
-        case 404: "Not found"
-        case 422: "Not understood"
-        case 429: "Too many requests"
-        case 503: "Not available now"
-        default: "That did not work"
-        }
     }
 }
 
