@@ -121,7 +121,7 @@ struct TemplateValue: MustacheParent, MustacheCustomRenderable, MustacheTransfor
 
     private func member(_ name: String) -> Any? {
         if let context = value as? TemplateContext { return context.fields[name].map { $0 as Any } }
-        if let time = value as? Date { return moment(time, name) }
+        if let time = value as? Date ?? (value as? Timestamp)?.date { return moment(time, name) }
         if let property = (value as? any Presentable)?.computed(name) { return property }
         return value.flatMap { Mirror(reflecting: $0).descendant(name) }
     }
@@ -146,11 +146,12 @@ struct TemplateValue: MustacheParent, MustacheCustomRenderable, MustacheTransfor
         }
     }
 
-    /// `{{encoded(name)}}` is for paths and queries, `{{bytes(name)}}` for sizes.
+    /// `{{encoded(name)}}` is for paths and queries, `{{bytes(name)}}` for sizes, `{{words(name)}}` for codes.
     func transform(_ name: String) -> Any? {
         switch name {
         case "encoded": TemplateValue(value: ConsoleLink.encoded(renderText), now: now)
         case "bytes": (value as? Int).map(DisplayText.bytes)
+        case "words": TemplateValue(value: renderText.replacing("-", with: " "), now: now)
         default: nil
         }
     }

@@ -1,8 +1,6 @@
 import Foundation
 import HTTPTypes
-import Logging
 import RegistryCore
-import RegistryRules
 import RegistryStore
 import WebAssets
 
@@ -84,6 +82,8 @@ enum ConsoleTemplates {
 }
 
 struct ConsoleLink: Sendable {
+    typealias Parameter = (name: String, value: String?)
+
     let base: String
 
     static let home = "/console"
@@ -98,14 +98,14 @@ struct ConsoleLink: Sendable {
         base = "/console/\(Self.encoded(bundleID.rawValue))/\(environment.rawValue)"
     }
 
-    func page(_ name: String = "", _ query: [(String, String?)] = []) -> String {
+    func page(_ name: String = "", _ query: [Parameter] = []) -> String {
         base + (name.isEmpty ? "" : "/" + name) + Self.query(query)
     }
 
     func search(_ text: String) -> String { page("search", [("q", text)]) }
 
     /// `?a=b&c=d`, without nil values.
-    static func query(_ parameters: [(String, String?)]) -> String {
+    static func query(_ parameters: [Parameter]) -> String {
         let pairs = parameters.compactMap { name, value in value.map { "\(name)=\(encoded($0))" } }
         return pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&")
     }
@@ -180,42 +180,11 @@ enum DisplayText {
 }
 
 extension TokenFacts: Presentable {
-    static var computed: Properties {
-        ["tone": \.availability.tone, "label": \.availability.label, "sentence": \.sentence]
-    }
-}
-
-extension TokenAvailability {
-    /// `good`, `over` or `bad`.
-    fileprivate var tone: String {
-        switch self {
-        case .handedOut, .channel, .noPush: "good"
-        case .ended, .loggedOut, .expired, .dismissed, .deleted: "over"
-        case .noToken, .takenOver, .kindConflict, .unregistered, .quarantined, .purged: "bad"
-        }
-    }
-
-    fileprivate var label: String { rawValue.replacing("-", with: " ") }
+    static var computed: Properties { ["sentence": \.sentence] }
 }
 
 extension ExplainedLease: Presentable {
-    static var computed: Properties {
-        [
-            "tone": \.state.tone, "sentence": \.sentence, "leasedAt": \.lease.leasedAt.date,
-            "leasedUntil": \.lease.leasedUntil.date,
-        ]
-    }
-}
-
-extension Lease.State {
-    /// `good`, `over` or `bad`.
-    fileprivate var tone: String {
-        switch self {
-        case .live, .registered: "good"
-        case .released: "over"
-        case .failed, .expired: "bad"
-        }
-    }
+    static var computed: Properties { ["sentence": \.sentence] }
 }
 
 extension InstallationHash: Presentable {
