@@ -1,6 +1,5 @@
 import Foundation
 import Logging
-import NIOCore
 import RegistryStore
 import ServiceLifecycle
 
@@ -33,8 +32,7 @@ package struct Server: Service {
         var services: [any Service] = [sweeper, MemoryReturn()]
         if configuration.adminPort != nil {
             let (admin, respond) = (configuration.ofAdminPort, responder.serving(Route.admin).respond)
-            let listener = try Listener(admin, logger: logger, onServing: onServingAdmin, respond: respond)
-            services.append(AdminServer(listener: listener))
+            services.append(try Listener(admin, logger: logger, onServing: onServingAdmin, respond: respond))
         }
         // Services stop in reverse order, so the admin port answers until the last request is complete.
         services.append(try Listener(configuration, logger: logger, onServing: onServing, respond: responder.respond))
@@ -44,20 +42,8 @@ package struct Server: Service {
     package func run() async throws { try await ServiceGroup(services: services, logger: logger).run() }
 }
 
-/// The port for metrics and probes. All callers that can reach it have access.
-private struct AdminServer: Service {
-    let listener: Listener
-
-    func run() async throws {
-        do {
-            try await listener.run()
-        } catch let error as IOError {
-            throw AdminPortFailure(cause: error)
-        }
-    }
-}
-
 extension ServerConfiguration {
+    /// The port for metrics and probes. All callers that can reach it have access.
     var ofAdminPort: ServerConfiguration {
         var configuration = self
         configuration.port = adminPort ?? 0
@@ -70,10 +56,6 @@ extension ServerConfiguration {
         configuration.trustedProxies = []
         return configuration
     }
-}
-
-package struct AdminPortFailure: Error {
-    package let cause: IOError
 }
 
 /// Returns freed memory to the system while the service runs.
@@ -166,11 +148,6 @@ struct ServiceClock: Sendable {
     let uptime: @Sendable () -> Duration
     /// Returns early if the task is cancelled.
     var sleep: @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0, clock: .continuous) }
-
-    func sleep(until time: Duration) async {
-        let rest = time - uptime()
-        if rest > .zero { await sleep(rest) }
-    }
 
     static let system: ServiceClock = {
         let start = ContinuousClock.now

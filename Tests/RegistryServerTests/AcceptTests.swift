@@ -155,7 +155,7 @@ import Testing
 
 @Suite struct ProblemResponseTests {
     private func answer(_ error: any Error) throws -> (fields: HTTPFields, status: Int, body: JSONValue) {
-        let answer = Response(error, requestID: "r-1", logger: .silent)
+        let answer = Response(Problem(error, logger: .silent), requestID: "r-1")
         return (answer.fields, answer.status.code, try JSONParser.parse(answer.bytes))
     }
 

@@ -248,7 +248,7 @@ import Testing
             first: AliasPage(
                 activities: (1...count).map { .sample($0, at: now) },
                 channels: [],
-                next: count == ActivityStream.firstPageSize ? Int64(count) : nil
+                next: count == ActivityStream.pageSize ? Int64(count) : nil
             )
         )
     }
@@ -256,7 +256,7 @@ import Testing
     /// A page that is not full is the last one. The next page fails without Postgres.
     @Test(arguments: [true, false])
     func `Only a complete stream has its last line`(_ isComplete: Bool) async throws {
-        let count = ActivityStream.firstPageSize - (isComplete ? 1 : 0)
+        let count = ActivityStream.pageSize - (isComplete ? 1 : 0)
         let stream = try Self.stream(pageOf: count)
         try await Listener.run(ServerConfiguration(port: 0), { _ in .stream(stream) }) { port in
             let connection = try RawConnection(port: port)

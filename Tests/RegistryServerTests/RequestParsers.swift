@@ -102,7 +102,7 @@ extension ParserFuzzTests {
     private static let consoleSearch = Parser(
         name: "search of the console",
         seeds: [
-            "order-42", "alias:userId:u-7 state:stale environment:sandbox", "subject:\"a b\" since:2h", "event: :x \"",
+            "order-42", "alias:userId:u-7 state:stale", "subject:\"a b\" since:2h", "event: :x \"",
             String(repeating: "0f", count: 32), APIKey(random: .root).text.revealed, "fingerprint:1a2b3c4d",
         ]
     ) { bytes in

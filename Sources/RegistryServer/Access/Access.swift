@@ -2,27 +2,23 @@ import RegistryCore
 import RegistryStore
 
 /// The roles that may make a call. Every route has one of these values, and only `check` decides by it.
-///
-/// | access | roles | calls |
-/// |---|---|---|
-/// | `everyone` | none | `/livez`, `/readyz`, `/openapi.json`, `/docs`, sign-in, sign-out, the console's assets |
-/// | `clientCalls` | client, sender, admin, root | register and end. Senders and admins do it for their users |
-/// | `senderCalls` | sender, admin, root | read tokens, end all activities of an alias. Never clients |
-/// | `adminCalls` | admin, root | release, purge, erase, change an app's settings and API keys |
-/// | `recordReads` | sender, auditor, admin, root | records of installations and the change feed, without tokens |
-/// | `auditReads` | auditor, admin, root | settings, metrics, statistics, audit trail, stale and masked tokens |
-/// | `rootCalls` | root | delete apps. Only root can create them, because other roles belong to one app |
 struct Access: Sendable, Hashable {
     /// Nil for everyone.
     let roles: Set<Role>?
 
     static let everyone = Access(roles: nil)
+    /// Register and end. Senders and admins do it for their users.
     static let clientCalls = Access(roles: [.client, .sender, .admin, .root])
+    /// Read tokens, and end all activities of an alias.
     static let senderCalls = Access(roles: [.sender, .admin, .root])
     static let adminCalls = Access(roles: [.admin, .root])
+    /// Records of installations and the change feed, without tokens.
     static let recordReads = Access(roles: [.sender, .auditor, .admin, .root])
+    /// Settings, metrics, statistics, the audit trail, and masked tokens.
     static let auditReads = Access(roles: [.auditor, .admin, .root])
+    /// Only root creates and deletes apps, because other roles belong to one app.
     static let rootCalls = Access(roles: [.root])
+
     func allows(_ principal: Principal) -> Bool { (try? check(principal)) != nil }
 
     func checkCredentials(of principal: Principal) throws(Problem) {
@@ -91,17 +87,21 @@ struct AliasPolicy: Sendable {
     }
 
     private func refusal(of kind: UTF8Text, _ principal: Principal) -> String {
-        let who =
-            switch rule(for: kind) {
-            case .any: "anyone"
-            case .signedIn: "a signed-in user (with a JWT), or a sender or admin key"
-            case .subject:
-                "the signed-in user with this id (a JWT with this subject), or a sender or admin key"
-            case .backend: "a sender or admin key only"
-            }
-        return """
-            Aliases of the kind \(kind) may be set by \(who). Use these credentials, or let an admin change the rule: \
-            PUT /v1/apps/{bundleId} with {"aliasRules": {"\(kind)": "…"}}.
-            """
+        """
+        Aliases of the kind \(kind) may be set by \(rule(for: kind).callers). Use these credentials, or let an admin change \
+        the rule: PUT /v1/apps/{bundleId} with {"aliasRules": {"\(kind)": "…"}}.
+        """
+    }
+}
+
+extension AliasRule {
+    /// The callers that may set an alias, for people.
+    var callers: String {
+        switch self {
+        case .any: "anyone"
+        case .signedIn: "a signed-in user (with a JWT), or a sender or admin key"
+        case .subject: "the signed-in user with this id (a JWT with this subject), or a sender or admin key"
+        case .backend: "a sender or admin key only"
+        }
     }
 }

@@ -103,7 +103,8 @@ struct Authenticator: Sendable {
         switch try? Credentials(fields) {
         case .some(.none): return insecureNoAuth ? .insecure : nil
         case .key(let key):
-            let remembered = RememberedKey(key, of: fields)
+            let field = Secret(fields[.authorization] ?? "")
+            let remembered = RememberedKey(id: key.id, digest: key.secretDigest, field: field)
             last = remembered
             return knownPrincipal(of: remembered)
         case .token(let text):
@@ -198,13 +199,7 @@ struct RememberedKey: Sendable {
     let id: APIKeyID
     let digest: [UInt8]
     /// The complete field, because a proxy can send requests of several clients.
-    private let field: Secret
-
-    init(_ key: APIKey, of fields: HTTPFields) {
-        id = key.id
-        digest = key.secretDigest
-        field = Secret(fields[.authorization] ?? "")
-    }
+    let field: Secret
 
     func isBorne(by fields: HTTPFields) -> Bool {
         let values = fields[values: .authorization]

@@ -16,9 +16,11 @@ extension Call {
     func putApp() async throws -> Response {
         var parameters = ParameterReader(call: self)
         let candidate = parameters.path("bundleId", BundleID.init(_:))
-        let (changes, bodyFaults) = readBody { json in (AppChanges(from: &json), json.faults) }
-        parameters.add(bodyFaults)
-        if bodyFaults.isEmpty { parameters.add(await faults(ofJWT: changes.jwt)) }
+        let changes = parameters.body { json, parameters in
+            let changes = AppChanges(from: &json)
+            if json.faults.isEmpty { parameters.add(faults(ofJWT: changes.jwt)) }
+            return changes
+        }
         let bundleID = try parameters.checked(candidate)
         try await checkKeySetURL(changes.jwt, of: bundleID)
         defer { parts.apps.forget(bundleID) }
@@ -50,7 +52,7 @@ extension Call {
         return .noContent
     }
 
-    private func faults(ofJWT settings: JSONObject?) async -> [JSONFault] {
+    private func faults(ofJWT settings: JSONObject?) -> [JSONFault] {
         switch (settings?["jwksUrl"], settings?["jwks"]) {
         case (.string(let text)?, _):
             do throws(JSONFaultReason) {
@@ -59,13 +61,13 @@ extension Call {
             } catch {
                 return [JSONFault(pointer: "/jwt/jwksUrl", detail: error.detail)]
             }
-        case (_, let keys?): return await faults(ofKeys: keys)
+        case (_, let keys?): return faults(ofKeys: keys)
         default: return []
         }
     }
 
     /// Unusable and private keys are faults. Keys for other uses are ignored.
-    private func faults(ofKeys set: JSONValue) async -> [JSONFault] {
+    private func faults(ofKeys set: JSONValue) -> [JSONFault] {
         guard case .array(let values)? = set["keys"] else { return [] }
         var faults: [JSONFault] = []
         func add(_ detail: String, at place: String = "") {
@@ -84,7 +86,7 @@ extension Call {
             }
             if key["d"] != nil || key["k"] != nil {
                 add("must be a public key, not a secret key", at: "/\(index)")
-            } else if await VerificationKey(key) != nil {
+            } else if VerificationKey(key) != nil {
                 fitting += 1
             } else if !VerificationKey.isForOthers(key) {
                 let usable = "an RSA key of 2048 to 4096 bits, an EC key on P-256 or an OKP key on Ed25519"

@@ -11,7 +11,7 @@ extension ScopedCall {
         let includesMetadata = readInclusion(&parameters)
         let position = try readCursor(&parameters, of: candidate?.list("activities"), "this alias")
         let alias = try parameters.checked(candidate)
-        let (start, most) = call.wantsLines ? (0, ActivityStream.firstPageSize) : (position?.number ?? 0, limit)
+        let (start, most) = call.wantsLines ? (0, ActivityStream.pageSize) : (position?.number ?? 0, limit)
         let page = try await registry.page(of: alias, after: start, limit: most, in: scope, on: call.executor)
         let found = page.activities
         let metadata =
@@ -55,7 +55,7 @@ extension ScopedCall {
         guard count > Self.mostWrittenAtOnce else { return body.response(of: found, activityCount: count) }
         // Serializing would block the other connections of the event loop.
         return await withTaskExecutorPreference(globalConcurrentExecutor) {
-            await body.responseElsewhere(of: found, activityCount: count)
+            body.response(of: found, activityCount: count)
         }
     }
 
@@ -163,11 +163,6 @@ extension ResolveBody {
             }
         }
     }
-
-    /// Asynchronous, so that it runs on the task's preferred executor.
-    fileprivate func responseElsewhere(of found: [ResolvedAlias], activityCount: Int) async -> Response {
-        response(of: found, activityCount: activityCount)
-    }
 }
 
 extension JSONWriter {
@@ -229,9 +224,8 @@ struct ActivityStream: ResponseStream {
     let first: AliasPage
     /// Of the first page; nil unless requested.
     var metadata: FoundMetadata?
-    static let firstPageSize = 500
     /// Rows per read. A stalled reader keeps up to three times as many lines in memory.
-    private static let rangeSize = 500
+    static let pageSize = 500
 
     func write(to writer: Exchange) async throws {
         var json = JSONWriter(reservingCapacity: 32 * 1024)
@@ -249,27 +243,21 @@ struct ActivityStream: ResponseStream {
                 of: alias,
                 after: last,
                 in: scope,
-                rangeSize: Self.rangeSize,
+                rangeSize: Self.pageSize,
                 includesMetadata: metadata != nil,
-                prepare: Lines.init
-            ) { lines in
-                count += lines.count
-                try await writer.write(lines.bytes)
-            }
+                prepare: { activities, metadata in
+                    // A line without aliases has some 300 bytes.
+                    var json = JSONWriter(reservingCapacity: activities.count * 384)
+                    json.writeLines(activities, metadata)
+                    return (count: activities.count, bytes: ByteBuffer(bytes: json.bytes))
+                },
+                receive: { lines in
+                    count += lines.count
+                    try await writer.write(lines.bytes)
+                }
+            )
         }
         json.writeEnd(count: count)
         try await writer.write(ByteBuffer(bytes: json.bytes))
-    }
-
-    private struct Lines: Sendable {
-        let count: Int
-        let bytes: ByteBuffer
-
-        init(_ activities: [ResolvedActivity], _ metadata: FoundMetadata?) {
-            // A line without aliases has some 300 bytes.
-            var json = JSONWriter(reservingCapacity: activities.count * 384)
-            json.writeLines(activities, metadata)
-            (count, bytes) = (activities.count, ByteBuffer(bytes: json.bytes))
-        }
     }
 }

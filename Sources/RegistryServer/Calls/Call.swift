@@ -129,7 +129,7 @@ struct ParameterReader {
     private(set) var faults: [JSONFault] = []
 
     mutating func path<Value>(_ name: String, _ make: (String) throws(JSONFaultReason) -> Value) -> Value? {
-        read(name, from: "path", [call.parameter(name)], make)
+        read(name, from: "path", call.located.match[name].map { [$0] } ?? [], make)
     }
 
     mutating func query<Value>(_ name: String, _ make: (String) throws(JSONFaultReason) -> Value) -> Value? {

@@ -18,16 +18,11 @@ extension ScopedCall {
             return try await changes(after: position, filter, limit: limit, wait: wait)
         }
         let follower = try call.metrics.followers.countFollower()
-        let first = try await firstBatch(after: position)
+        let (first, _) = try await call.parts.changeFeed.readBatch(after: position, in: scope)
         let stream = ChangeStream(call: self, filter: filter, format: format, first: first, follower: follower)
         // Without this field nginx buffers the response.
         let fields: HTTPFields = [.contentType: format.mediaType, HTTPField.Name("X-Accel-Buffering")!: "no"]
         return Response(fields: fields, body: .stream(stream))
-    }
-
-    private func firstBatch(after position: ChangePosition?) async throws -> ChangeBatch {
-        guard let position else { return ChangeBatch([], try await registry.presentChangePosition()) }
-        return ChangeBatch(try await registry.changes(after: position, limit: ChangeFeed.pageSize, in: scope))
     }
 
     private func changes(
@@ -103,18 +98,13 @@ final class ChangeBatch: Sendable {
     let position: ChangePosition
 
     private let encoded = Mutex<[ChangeFormat: ByteBuffer]>([:])
-    private let aliasSets = Mutex<[[Alias]]?>(nil)
 
     init(_ changes: [Change], _ position: ChangePosition) { (self.changes, self.position) = (changes, position) }
 
     convenience init(_ page: ChangePage) { self.init(page.changes, page.position) }
 
     func changes(_ filter: ChangeFilter) -> [Change] {
-        guard !filter.isEmpty else { return changes }
-        let aliases = filter.alias == nil ? nil : parsedAliases()
-        return changes.indices.compactMap { index in
-            filter.passes(changes[index], aliases: aliases?[index]) ? changes[index] : nil
-        }
+        filter.isEmpty ? changes : changes.filter(filter.passes)
     }
 
     func bytes(as format: ChangeFormat, _ filter: ChangeFilter) -> ByteBuffer {
@@ -124,14 +114,6 @@ final class ChangeBatch: Sendable {
             let bytes = format.encode(changes, position)
             encoded[format] = bytes
             return bytes
-        }
-    }
-
-    private func parsedAliases() -> [[Alias]] {
-        aliasSets.withLock { sets in
-            let parsed = sets ?? changes.map { Alias.all(in: $0.aliases) }
-            sets = parsed
-            return parsed
         }
     }
 }
@@ -153,14 +135,13 @@ struct ChangeFilter: Sendable, Hashable {
     var installation: InstallationHash?
     var isEmpty: Bool { types == nil && alias == nil && installation == nil }
 
-    /// - Parameter aliases: The change's aliases. Evaluated only if needed.
-    func passes(_ change: Change, aliases: [Alias]?) -> Bool {
+    func passes(_ change: Change) -> Bool {
         if let types, !types.contains(UTF8Text(change.type)) { return false }
         // It has no names, so it can concern every follower.
         if change.type == "erased" { return true }
         if let installation, change.installation != installation { return false }
         guard let alias else { return true }
-        return aliases?.contains(alias) ?? false
+        return Alias.all(in: change.aliases).contains(alias)
     }
 }
 

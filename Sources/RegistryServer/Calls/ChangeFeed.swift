@@ -85,7 +85,8 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    private func readBatch(after position: ChangePosition?, in scope: Scope) async throws -> (ChangeBatch, Bool) {
+    /// Without a position, the batch is empty and has the present one.
+    func readBatch(after position: ChangePosition?, in scope: Scope) async throws -> (ChangeBatch, hasMore: Bool) {
         guard let position else { return (ChangeBatch([], try await registry.presentChangePosition()), false) }
         let page = try await registry.changes(after: position, limit: Self.pageSize, in: scope)
         return (ChangeBatch(page), page.hasMore)

@@ -15,7 +15,7 @@ extension ScopedCall {
         let result = try await registrations.counting(.update, \.outcome) {
             try await registry.register(registration, as: id, in: scope, by: who, claimant: claimant, on: executor)
         }
-        return .registration(result)
+        return .json(result.outcome == .registered ? .created : .ok, result)
     }
 
     /// For apps with only a token and a `liveactivityId`.
@@ -31,7 +31,7 @@ extension ScopedCall {
         let result = try await registrations.counting(.update, \.outcome) {
             try await registry.register(registration, alias: name, owner: owner, in: scope, by: who, claimant: claimant)
         }
-        return .registration(result)
+        return .json(result.outcome == .registered ? .created : .ok, result)
     }
 
     func readActivity() async throws -> Response {
@@ -78,8 +78,7 @@ extension ScopedCall {
         _ parameters: inout ParameterReader
     ) -> ActivityRegistration {
         var registration = ActivityRegistration(from: &json)
-        let stated = json.optionalString("installationId", InstallationID.init)
-        registration.installation = readInstallation(&parameters, isInPath: false, inBody: stated)
+        registration.installation = readInstallation(&json, &parameters)
         registration.subject = call.principal.subject
         return registration
     }
@@ -87,7 +86,7 @@ extension ScopedCall {
     private func readEnding(_ parameters: inout ParameterReader) -> (EndReason, observedAt: Date?, InstallationHash?) {
         let reason = parameters.query("reason", as: EndReason.read)
         let observedAt = parameters.time("observedAt")
-        return (reason ?? .ended, observedAt, readInstallation(&parameters, isInPath: false))
+        return (reason ?? .ended, observedAt, readInstallation(&parameters))
     }
 
     /// The store checks the ownership of records.
@@ -100,12 +99,6 @@ extension ScopedCall {
     /// The owner of a name-only activity: the app for backends only, because clients without identity were rejected.
     private func findOwner(_ installation: InstallationHash?) -> ActivityOwner {
         ActivityOwner(installation: installation, subject: call.principal.subject)
-    }
-}
-
-extension Response {
-    fileprivate static func registration(_ result: RegistrationResult) -> Response {
-        .json(result.outcome == .registered ? .created : .ok, result)
     }
 }
 
@@ -164,7 +157,6 @@ extension ScopedCall {
     /// The installation that the header, the path and the body name. They must agree.
     func readInstallation(
         _ parameters: inout ParameterReader,
-        isInPath: Bool = true,
         inBody stated: InstallationID? = nil
     ) -> InstallationHash? {
         var found: InstallationHash?
@@ -178,7 +170,7 @@ extension ScopedCall {
             found = found ?? hash
         }
         add(parameters.field(.installationID, InstallationID.init))
-        if isInPath { add(parameters.path("installationId", InstallationID.init)) }
+        add(parameters.path("installationId", InstallationID.init))
         add(stated)
         return found
     }

@@ -51,18 +51,13 @@ extension RegistryResponder {
         let (access, head) = (located.route.access, located.request.head)
         if access != .everyone, visit.principal.role == nil { return .signIn(toward: head) }
         let call = try await call(of: visit.principal, to: located)
-        var count = try count(call)
         let lookups = ContinuousClock.now - start
-        do {
-            let form = try await readForm(located, visit)
-            try beginHeavyCall(call, &count)
-            let consoleCall = ConsoleCall(call: call, visit: visit, form: form)
-            let response = try await registry.spending(lookups) { try await page(consoleCall) }
-            return count.finish(response).renewing(visit, at: parts.clock.date())
-        } catch {
-            count.giveBack()
-            throw error
+        let response = try await count(call) {
+            ConsoleCall(call: call, visit: visit, form: try await readForm(located, visit))
+        } answer: { call in
+            try await registry.spending(lookups) { try await page(call) }
         }
+        return response.renewing(visit, at: parts.clock.date())
     }
 
     private func readForm(_ located: RoutedRequest, _ visit: ConsoleVisit) async throws -> Query {
@@ -262,12 +257,9 @@ struct ConsoleCookie: Sendable, Hashable {
 
     /// Expires with the browser's session or after `seconds`.
     func setting(_ value: String, seconds: Int) -> HTTPField {
-        HTTPField(
-            name: .setCookie,
-            value:
-                "\(name)=\(value); Path=\(isSecure ? "/" : "/console"); Max-Age=\(seconds); HttpOnly; "
-                + "SameSite=\(purpose == .attempt ? "Lax" : "Strict")" + (isSecure ? "; Secure" : "")
-        )
+        let (path, secure) = isSecure ? ("/", "; Secure") : ("/console", "")
+        let rules = "HttpOnly; SameSite=\(purpose == .attempt ? "Lax" : "Strict")\(secure)"
+        return HTTPField(name: .setCookie, value: "\(name)=\(value); Path=\(path); Max-Age=\(seconds); \(rules)")
     }
 
     var removal: HTTPField { setting("", seconds: 0) }

@@ -41,16 +41,13 @@ enum DocsSite {
 extension Route {
     /// For browsers, and not part of the API in `openapi.json`.
     static var docs: [Route] {
-        [
-            .plain(.get, "/docs", for: .everyone) { _ in .docs("/docs") },
-            .plain(.get, "/docs/{page}", for: .everyone) { .docs("/docs/\($0.parameter("page"))") },
-            .plain(.get, "/docs/reference/{page}", for: .everyone) {
-                .docs("/docs/reference/\($0.parameter("page"))")
-            },
-            .plain(.get, "/docs/assets/{version}/{name}", for: .everyone) {
-                try DocsSite.assets.response($0.parameter("name"), version: $0.parameter("version"))
-            },
-        ]
+        let pages = ["/docs", "/docs/{page}", "/docs/reference/{page}"].map { path in
+            plain(.get, path, for: .everyone) { .docs(path.replacing("{page}", with: $0.parameter("page"))) }
+        }
+        let assets = plain(.get, "/docs/assets/{version}/{name}", for: .everyone) {
+            try DocsSite.assets.response($0.parameter("name"), version: $0.parameter("version"))
+        }
+        return pages + [assets]
     }
 }
 
@@ -192,30 +189,20 @@ enum Prose {
 enum JSONLayout {
     /// - Parameter used: Columns of the first line taken by indent, key and comma.
     static func text(_ value: JSONValue, width: Int = 72, indent: String = "", used: Int = 0) -> String {
-        let short = line(value)
-        if used + short.unicodeScalars.count <= width { return short }
-        let rows: [(key: String, value: JSONValue)]
+        let (marks, rows): ([String], [(key: String, value: JSONValue)])
         switch value {
-        case .array(let elements) where !elements.isEmpty: rows = elements.map { ("", $0) }
-        case .object(let object) where !object.isEmpty: rows = object.map { (key($0), $0.value) }
-        default: return short
+        case .array(let elements) where !elements.isEmpty: (marks, rows) = (["[", "]"], elements.map { ("", $0) })
+        case .object(let object) where !object.isEmpty:
+            (marks, rows) = (["{ ", " }"], object.map { ("\(JSONValue.string($0.key)): ", $0.value) })
+        default: return value.description
         }
+        let short = marks[0] + rows.map { $0.key + text($0.value, width: .max) }.joined(separator: ", ") + marks[1]
+        if used + short.unicodeScalars.count <= width { return short }
         let inner = indent + "  "
         let lines = rows.enumerated().map { index, row in
             let used = inner.count + row.key.unicodeScalars.count + (index < rows.count - 1 ? 1 : 0)
             return inner + row.key + text(row.value, width: width, indent: inner, used: used)
         }
         return "\(short.prefix(1))\n" + lines.joined(separator: ",\n") + "\n\(indent)\(short.suffix(1))"
-    }
-
-    private static func key(_ member: JSONObject.Member) -> String { "\(JSONValue.string(member.key)): " }
-
-    private static func line(_ value: JSONValue) -> String {
-        switch value {
-        case .array(let elements): "[" + elements.map(line).joined(separator: ", ") + "]"
-        case .object(let object) where !object.isEmpty:
-            "{ " + object.map { key($0) + line($0.value) }.joined(separator: ", ") + " }"
-        default: value.description
-        }
     }
 }

@@ -8,7 +8,14 @@ extension DatabaseCondition {
     private static let connectionShare = 0.8
 
     package var findings: [Finding] {
-        serverFindings + unsafeSettings.map(Finding.init) + vacuumFindings + (distribution?.findings ?? [])
+        serverFindings + durabilityFindings + vacuumFindings + (distribution?.findings ?? [])
+    }
+
+    private var durabilityFindings: [Finding] {
+        unsafeSettings.map {
+            let remedy = "Set \($0.setting) to on. Until then, the service refuses to work."
+            return Finding(.unsafeDurability, $0.detail, remedy: remedy)
+        }
     }
 
     private var serverFindings: [Finding] {
@@ -89,14 +96,6 @@ extension Finding {
     }
 
     package init(_ shared: SharedSessions) { self.init(.transactionPooler, shared.detail, remedy: shared.remedy) }
-
-    fileprivate init(_ unsafe: UnsafeDurability) {
-        self.init(
-            .unsafeDurability,
-            unsafe.detail,
-            remedy: "Set \(unsafe.setting) to on. Until then, the service refuses to work."
-        )
-    }
 
     package init(_ error: SchemaError) {
         let code: Code =

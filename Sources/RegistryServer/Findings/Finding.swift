@@ -120,7 +120,7 @@ extension Finding {
         guard case .url(let url)? = JWTRequirements(app.settings.jwt)?.source else { return nil }
         do {
             let fetcher = KeySetFetcher(allowsInternal: allowsInternal)
-            _ = try await VerificationKeySet.read(try await fetcher.fetch(url))
+            _ = try VerificationKeySet.read(try await fetcher.fetch(url))
             return nil
         } catch {
             return Finding(issuerOf: app.bundleID, failure: KeySetFetcher.reason(error))

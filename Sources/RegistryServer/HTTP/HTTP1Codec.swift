@@ -57,16 +57,26 @@ final class HTTP1Codec: ChannelDuplexHandler {
     }
 
     private func receiveHead(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
-        let fields = FramingFields(head.headers)
-        if let fault = fields.fault(in: head.version) { return refuse(fault, context) }
+        if let fault = Self.hostFault(in: head) { return refuse(fault, context) }
         isOld = head.version.minor == 0
-        asksForUpgrade = fields.asksForUpgrade
+        // NIO's parser stops parsing HTTP after a request with both fields.
+        asksForUpgrade =
+            head.headers.contains(name: "upgrade")
+            && head.headers[canonicalForm: "connection"].contains { $0.lowercased() == "upgrade" }
         isLast = isOld || !head.isKeepAlive || head.method == .CONNECT
         guard var request = HTTPRequest(head) else { return refuse(HTTPParserError.invalidMethod, context) }
         if isLast { request.headerFields[.connection] = "close" }
         // HTTP/1.0 clients do not expect interim responses and cannot read them.
         if isOld { request.headerFields[.expect] = nil }
         context.fireChannelRead(wrapInboundOut(.head(request)))
+    }
+
+    /// HTTP/1.0 needs no host. Two hosts are wrong in both versions.
+    private static func hostFault(in head: HTTPRequestHead) -> Problem? {
+        // Compares the length first, because most names differ in length.
+        let hosts = head.headers.lazy.filter { $0.name.utf8.count == 4 && $0.name.lowercased() == "host" }
+        guard let host = hosts.first?.value else { return head.version.minor == 0 ? nil : .noHost }
+        return hosts.dropFirst().isEmpty && HostField.isValid(host) ? nil : .badHost
     }
 
     private func refuse(_ fault: any Error, _ context: ChannelHandlerContext) {
@@ -138,40 +148,6 @@ extension HTTPRequest {
             path: head.uri,
             headerFields: HTTPFields(head.headers, splitCookie: false)
         )
-    }
-}
-
-private struct FramingFields {
-    private var hosts = 0
-    private var isHostValid = true
-    private var hasUpgrade = false
-    private var isUpgradeNamed = false
-
-    init(_ headers: HTTPHeaders) {
-        for (name, value) in headers {
-            // Switches on the length first, because most names differ in length.
-            switch name.utf8.count {
-            case 4 where name.lowercased() == "host":
-                hosts += 1
-                isHostValid = HostField.isValid(value)
-            case 7 where name.lowercased() == "upgrade": hasUpgrade = true
-            case 10 where name.lowercased() == "connection": isUpgradeNamed = isUpgradeNamed || Self.namesUpgrade(value)
-            default: break
-            }
-        }
-    }
-
-    /// NIO's parser stops parsing HTTP after such a request. It needs both fields.
-    var asksForUpgrade: Bool { hasUpgrade && isUpgradeNamed }
-
-    private static func namesUpgrade(_ value: String) -> Bool {
-        value.split(separator: ",").contains { MediaType.trimmed($0).lowercased() == "upgrade" }
-    }
-
-    /// HTTP/1.0 needs no host. Two hosts are wrong in both versions.
-    func fault(in version: HTTPVersion) -> Problem? {
-        if hosts == 0 { return version.minor == 0 ? nil : .noHost }
-        return hosts == 1 && isHostValid ? nil : .badHost
     }
 }
 

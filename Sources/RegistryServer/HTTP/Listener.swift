@@ -45,7 +45,7 @@ struct Listener: Service {
         let group = MultiThreadedEventLoopGroup.singleton
         let quiescing = ServerQuiescingHelper(group: group)
         let mostAccepted = limits.connections + ServerConfiguration.Limits.evictionHeadroom
-        let server = try await ServerBootstrap(group: group)
+        let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: Int32(limits.backlog))
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             // By default NIO accepts 4 connections per turn of the event loop. Under load turns are long, and the
@@ -60,7 +60,12 @@ struct Listener: Service {
             }
             .childChannelOption(.allowRemoteHalfClosure, value: tls == nil)
             .childChannelInitializer { channel in channel.eventLoop.makeCompletedFuture { try accept(channel) } }
-            .bind(host: configuration.host, port: configuration.port).get()
+        let server: any Channel
+        do {
+            server = try await bootstrap.bind(host: configuration.host, port: configuration.port).get()
+        } catch {
+            throw ListenFailure(port: configuration.port, cause: error)
+        }
         let ended = server.eventLoop.makePromise(of: Void.self)
         await withGracefulShutdownHandler {
             await onServing(server.localAddress?.port ?? configuration.port)
@@ -129,6 +134,11 @@ struct Listener: Service {
         }
         try pipeline.addHandler(multiplexer)
     }
+}
+
+package struct ListenFailure: Error {
+    package let port: Int
+    package let cause: any Error
 }
 
 /// Pauses accepting while the limit of open connections is reached.

@@ -143,15 +143,11 @@ final class RequestBody: Sendable {
     let exchange: Exchange?
     private let state: Mutex<State>
 
-    init(_ bytes: ByteBuffer) {
-        exchange = nil
-        state = Mutex(State(bytes: bytes, isWhole: true))
-    }
-
-    /// `isExpected`: the caller waits for `100 Continue`.
-    init(_ bytes: ByteBuffer, of exchange: Exchange, isExpected: Bool) {
+    /// - Parameter isExpected: Whether the caller waits for `100 Continue`.
+    init(_ bytes: ByteBuffer, of exchange: Exchange? = nil, isExpected: Bool = false) {
         self.exchange = exchange
-        state = Mutex(State(bytes: bytes, isExpected: isExpected && bytes.readableBytes == 0))
+        let isAwaited = isExpected && bytes.readableBytes == 0
+        state = Mutex(State(bytes: bytes, isWhole: exchange == nil, isExpected: isAwaited))
     }
 
     var wholeBytes: ByteBuffer? { exchange == nil ? state.withLock(\.bytes) : nil }

@@ -16,7 +16,6 @@ struct Response: Sendable {
     /// In addition to the fields of every response.
     var fields: HTTPFields = [:]
     var body = Body.bytes([])
-    var contentPolicy: String?
     /// The heavy call of this response. It ends when only the last piece is unread, or the response is dropped.
     var heavyCall: Permit?
     var requestID = ""
@@ -46,26 +45,19 @@ struct Response: Sendable {
         return bytes
     }
 
-    /// Calls `body` with each field except framing. Forbids caching unless the response's own fields allow it.
+    /// Calls `body` with each field except framing.
     func forEachField(_ body: (HTTPField) -> Void) {
         for field in fields where field.name != .connection { body(field) }
         body(HTTPField(name: RequestID.field, value: requestID))
-        if !fields.contains(.cacheControl) { body(Self.notCached) }
-        for field in Self.inABrowser { body(field) }
-        body(contentPolicy.map { HTTPField(name: .contentSecurityPolicy, value: $0) } ?? Self.nothingLoaded)
+        for field in Self.defaults where !fields.contains(field.name) { body(field) }
         body(HTTPField(name: .date, value: HTTPDate.now))
     }
 
-    private static let notCached = HTTPField(name: .cacheControl, value: "no-store")
-    /// Against content sniffing, referrers and subresources.
-    private static let inABrowser = [
-        HTTPField(name: .xContentTypeOptions, value: "nosniff"),
-        HTTPField(name: .init("Referrer-Policy")!, value: "no-referrer"),
+    /// Against caching, content sniffing, referrers and subresources, unless the response's own fields allow them.
+    private static let defaults: HTTPFields = [
+        .cacheControl: "no-store", .xContentTypeOptions: "nosniff", HTTPField.Name("Referrer-Policy")!: "no-referrer",
+        .contentSecurityPolicy: "default-src 'none'; frame-ancestors 'none'",
     ]
-    private static let nothingLoaded = HTTPField(
-        name: .contentSecurityPolicy,
-        value: "default-src 'none'; frame-ancestors 'none'"
-    )
 }
 
 protocol ResponseStream: Sendable {
@@ -138,12 +130,7 @@ struct Refusal: Error {
 // The only conversion of errors to responses.
 
 extension Response {
-    /// An RFC 9457 response without internal details.
-    init(_ error: any Error, requestID: String, logger: @autoclosure () -> Logger) {
-        self.init(Problem(error, logger: logger()), requestID: requestID)
-        addFields(of: error)
-    }
-
+    /// An RFC 9457 response.
     init(_ problem: Problem, requestID: String) {
         var json = JSONWriter(reservingCapacity: 512)
         problem.encode(to: &json, requestID: requestID)
@@ -154,15 +141,10 @@ extension Response {
             requestID: requestID
         )
     }
-
-    /// Adds fields that the problem itself does not have.
-    mutating func addFields(of error: any Error) {
-        for field in (error as? Refusal)?.fields ?? [:] { fields[field.name] = field.value }
-    }
 }
 
 extension Problem {
-    /// Logs unexpected errors and converts them to `internal-error`.
+    /// Logs unexpected errors and converts them to `internal-error`, without internal details.
     init(_ error: any Error, logger: @autoclosure () -> Logger) {
         switch error {
         case let problem as Problem: self = problem
@@ -176,7 +158,7 @@ extension Problem {
         }
     }
 
-    fileprivate var fields: HTTPFields {
+    var fields: HTTPFields {
         var fields: HTTPFields = [.contentType: MediaType.problem]
         switch code {
         case .unauthenticated: fields[.wwwAuthenticate] = "Bearer"

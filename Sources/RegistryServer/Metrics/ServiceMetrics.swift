@@ -97,7 +97,6 @@ final class ServiceMetrics: Sendable {
     private let registry: Registry
     private let issuerKeys: IssuerKeys
     private let totals: TimedCache<Totals>
-    private let build: MetricsText.Labels
 
     init(_ registry: Registry, _ configuration: ServerConfiguration, _ issuerKeys: IssuerKeys, _ clock: ServiceClock) {
         self.registry = registry
@@ -113,9 +112,6 @@ final class ServiceMetrics: Sendable {
         totals = TimedCache(lifetime: configuration.limits.totalsLifetime, clock: clock) {
             try await registry.totals()
         }
-        build = MetricsText.labels([
-            ("version", configuration.version), ("schema", String(SchemaMigrator.currentVersion)),
-        ])
     }
 
     /// Omits metrics from Postgres if it is not available.
@@ -132,7 +128,9 @@ final class ServiceMetrics: Sendable {
         case .requests, .requestSeconds, .refusedBodies, .refusedHeavyCalls, .limitedCredentials, .registrations,
             .feedback, .ignoredGorushPosts, .guardTrips, .sweeps, .sweepFailures, .sweptRows:
             recorded.write(metric, to: &text)
-        case .build: text.add(metric, [(build, 1)])
+        case .build:
+            let labels = [("version", version), ("schema", String(SchemaMigrator.currentVersion))]
+            text.add(metric, [(MetricsText.labels(labels), 1)])
         case .batchSizes: text.add(metric, storeMetrics.batches.labelled("work") { $0.sizes.snapshot })
         case .batchWaits: text.add(metric, storeMetrics.batches.labelled("work") { $0.waits.snapshot })
         case .statementSeconds: text.add(metric, storeMetrics.statements.labelled("work", \.snapshot))
@@ -164,20 +162,16 @@ extension Totals {
     fileprivate func series(of metric: Metric) -> [(labels: MetricsText.Labels, value: Double)] {
         counts.flatMap { environment, counts in
             counts.compactMap { group, count in
-                let (of, labels) = group.series
-                guard of == metric else { return nil }
-                return (MetricsText.labels([("environment", environment.rawValue)] + labels), Double(count))
+                var labels = [("environment", environment.rawValue)]
+                switch (metric, group) {
+                case (.activities, .activities(let state)): labels.append(("state", state.rawValue))
+                case (.tokens, .tokens(let kind, let state)):
+                    labels += [("kind", kind.name), ("state", state.rawValue)]
+                default: return nil
+                }
+                return (MetricsText.labels(labels), Double(count))
             }
         }.sorted { $0.labels < $1.labels }
-    }
-}
-
-extension Counts.Group {
-    fileprivate var series: (metric: Metric, labels: [(String, String)]) {
-        switch self {
-        case .activities(let state): (.activities, [("state", state.rawValue)])
-        case .tokens(let kind, let state): (.tokens, [("kind", kind.name), ("state", state.rawValue)])
-        }
     }
 }
 

@@ -9,7 +9,7 @@ struct PageTemplates: Sendable {
     private let library: MustacheLibrary
 
     init(_ sources: [String: [UInt8]]) {
-        MustacheContentTypes.register(EscapedByScalar(), named: "SCALARS")
+        MustacheContentTypes.register(HTML(), named: "SCALARS")
         var library = MustacheLibrary()
         for (name, bytes) in sources {
             // Sets the escaping in each template, because the library resets it.
@@ -33,20 +33,18 @@ extension Response {
     ///
     /// - Parameter target: The places to which its forms can be sent, such as `'none'`.
     static func html(_ page: [UInt8], status: HTTPResponse.Status = .ok, formsTo target: String) -> Response {
-        var response = Response(status: status, fields: [.contentType: "text/html; charset=utf-8"], body: .bytes(page))
-        response.contentPolicy = """
+        let policy = """
             default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; frame-ancestors 'none'; \
             base-uri 'none'; form-action \(target)
             """
-        return response
+        let fields: HTTPFields = [.contentType: "text/html; charset=utf-8", .contentSecurityPolicy: policy]
+        return Response(status: status, fields: fields, body: .bytes(page))
     }
 }
 
-private struct EscapedByScalar: MustacheContentType {
-    func escapeText(_ text: String) -> String { HTML.escape(text) }
-}
+struct HTML: MustacheContentType {
+    func escapeText(_ text: String) -> String { Self.escape(text) }
 
-enum HTML {
     /// Escapes Unicode scalars, not characters: a quotation mark with a combining accent is a different character, but
     /// still ends an attribute.
     static func escape(_ text: some StringProtocol) -> String {
@@ -123,7 +121,7 @@ struct TemplateValue: MustacheParent, MustacheCustomRenderable, MustacheTransfor
 
     private func member(_ name: String) -> Any? {
         if let context = value as? TemplateContext { return context.fields[name].map { $0 as Any } }
-        if let time = value as? Date { return moment(time, name) }
+        if let time = value as? Date ?? (value as? Timestamp)?.date { return moment(time, name) }
         if let property = (value as? any Presentable)?.computed(name) { return property }
         return value.flatMap { Mirror(reflecting: $0).descendant(name) }
     }
@@ -148,11 +146,12 @@ struct TemplateValue: MustacheParent, MustacheCustomRenderable, MustacheTransfor
         }
     }
 
-    /// `{{encoded(name)}}` is for paths and queries, `{{bytes(name)}}` for sizes.
+    /// `{{encoded(name)}}` is for paths and queries, `{{bytes(name)}}` for sizes, `{{words(name)}}` for codes.
     func transform(_ name: String) -> Any? {
         switch name {
         case "encoded": TemplateValue(value: ConsoleLink.encoded(renderText), now: now)
         case "bytes": (value as? Int).map(DisplayText.bytes)
+        case "words": TemplateValue(value: renderText.replacing("-", with: " "), now: now)
         default: nil
         }
     }

@@ -14,10 +14,7 @@ struct MediaType: Sendable, Hashable {
     static let lines = "application/x-ndjson"
 
     init(_ text: String) {
-        // Splits bytes, because comparing characters is far slower and every body has a type.
-        let fields = text.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map {
-            Self.trimmed(Substring($0))
-        }
+        let fields = AcceptField.split(Substring(text), at: ";")
         name = (fields.first ?? "").lowercased()
         let pairs = fields.dropFirst().map { $0.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false) }
         let pair = pairs.first { Self.trimmed($0[0]).lowercased() == "charset" }
@@ -79,7 +76,7 @@ enum AcceptField {
     }
 
     /// The parts between unquoted marks, without blanks around them.
-    private static func split(_ text: Substring, at mark: Unicode.Scalar) -> [Substring] {
+    static func split(_ text: Substring, at mark: Unicode.Scalar) -> [Substring] {
         var (isQuoted, isEscaped) = (false, false)
         // Splits bytes, because comparing characters is far slower.
         return text.utf8.split(omittingEmptySubsequences: false) { byte in
@@ -101,23 +98,15 @@ enum RequestID {
         return given
     }
 
-    /// Not secret. Mixes a random number of this process with a counter, which saves a system call per request.
+    /// Not secret. A random number of this process and its next number, which saves a system call per request.
     private static func random() -> String {
-        let count = counter.add(1, ordering: .relaxed).newValue
-        let halves = ((process ^ mix(count)).bigEndian, mix(count &+ process).bigEndian)
-        return withUnsafeBytes(of: halves) { Hexadecimal.encode($0) }
+        // Odd, so no number repeats, and large, so neighbours differ visibly.
+        let next = last.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
+        return withUnsafeBytes(of: (process.bigEndian, next.bigEndian)) { Hexadecimal.encode($0) }
     }
 
     private static let process = UInt64.random(in: .min ... .max)
-    private static let counter = Atomic<UInt64>(0)
-
-    /// A permutation that separates neighbours (the finalizer of MurmurHash3).
-    private static func mix(_ number: UInt64) -> UInt64 {
-        var mixed = number
-        mixed = (mixed ^ (mixed >> 33)) &* 0xFF51_AFD7_ED55_8CCD
-        mixed = (mixed ^ (mixed >> 33)) &* 0xC4CE_B9FE_1A85_EC53
-        return mixed ^ (mixed >> 33)
-    }
+    private static let last = Atomic(UInt64.random(in: .min ... .max))
 }
 
 /// The caller's `traceparent` (W3C Trace Context, level 1).
@@ -212,11 +201,13 @@ enum RequestOrigin {
 struct ClientAddress: Sendable {
     let trustedProxies: [AddressRange]
 
+    private static let field = HTTPField.Name("X-Forwarded-For")!
+
     /// The peer. For a trusted proxy, the rightmost untrusted address of `X-Forwarded-For`, because a client can forge
     /// the entries to its left.
     func findAddress(_ peer: IPAddress?, _ fields: HTTPFields) -> IPAddress? {
         guard let peer, isTrusted(peer) else { return peer }
-        let hops = fields[values: .forwardedFor].joined(separator: ",").split(separator: ",")
+        let hops = fields[values: Self.field].joined(separator: ",").split(separator: ",")
         var last = peer
         for hop in hops.reversed() {
             // After an unreadable entry, the entries to its left are not trusted.
@@ -232,12 +223,8 @@ struct ClientAddress: Sendable {
     /// Some proxies add brackets or a port.
     private static func address(_ hop: Substring) -> IPAddress? {
         let text = hop.drop { $0 == " " }.prefix { $0 != " " }
-        if let address = IPAddress(String(text)) { return address }
-        if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
-            return IPAddress(String(text[..<end].dropFirst()))
-        }
-        return text.split(separator: ":").count == 2
-            ? text.split(separator: ":").first.flatMap { IPAddress(String($0)) } : nil
+        let host = text.hasPrefix("[") ? text.dropFirst().prefix { $0 != "]" } : text.prefix { $0 != ":" }
+        return IPAddress(String(text)) ?? IPAddress(String(host))
     }
 }
 
@@ -248,10 +235,6 @@ extension IPAddress {
         // Link-local addresses contain their interface: fe80::1%eth0.
         self.init(String(text.prefix { $0 != "%" }))
     }
-}
-
-extension HTTPField.Name {
-    fileprivate static let forwardedFor = HTTPField.Name("X-Forwarded-For")!
 }
 
 /// The unit of limits by network: an IPv4 address, or an IPv6 /64, because one caller usually has a complete /64.

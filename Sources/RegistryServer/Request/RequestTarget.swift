@@ -75,12 +75,7 @@ struct RequestTarget: Sendable, Hashable {
 }
 
 struct Query: Sendable, Hashable {
-    private struct Parameter: Sendable, Hashable {
-        let name: UTF8Text
-        let value: String
-    }
-
-    private let parameters: [Parameter]
+    private var values: [UTF8Text: [String]] = [:]
 
     /// Above every call's number of parameters.
     static let most = 64
@@ -92,14 +87,12 @@ struct Query: Sendable, Hashable {
         guard pairs.count <= Self.most else {
             throw Problem(.malformedPath, "The query has more than \(Self.most) parameters. Send fewer.")
         }
-        parameters = try pairs.map { (pair) throws(Problem) in
+        for pair in pairs {
             let name = pair.prefix { $0 != UInt8(ascii: "=") }
-            return Parameter(
-                name: UTF8Text(try RequestTarget.decode(Substring(name))),
-                value: try RequestTarget.decode(Substring(pair[name.endIndex...].dropFirst()))
-            )
+            let value = try RequestTarget.decode(Substring(pair[name.endIndex...].dropFirst()))
+            values[UTF8Text(try RequestTarget.decode(Substring(name))), default: []].append(value)
         }
     }
 
-    subscript(name: String) -> [String] { parameters.filter { $0.name == UTF8Text(name) }.map(\.value) }
+    subscript(name: String) -> [String] { values[UTF8Text(name)] ?? [] }
 }

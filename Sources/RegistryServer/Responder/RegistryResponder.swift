@@ -73,11 +73,34 @@ struct RegistryResponder: Sendable {
     }
 
     private func perform(_ call: Call) async throws -> Response {
-        var count = try count(call)
-        do {
+        try await count(call) {
             if call.route.body != .none { call.receive(try await bodies.read(call.located)) }
-            try beginHeavyCall(call, &count)
-            return count.finish(try await execute(call))
+        } answer: {
+            switch call.route.action {
+            case .plain(let action): return try await action(call)
+            case .scoped(let action): return try await action(ScopedCall(call: call, scope: call.scope))
+            case .page: throw Problem.unknownApp
+            }
+        }
+    }
+
+    /// Counts a call before its body is read. A heavy call begins after that, so that slow senders occupy no slot.
+    ///
+    /// Probes are exempt. Sign-ins to the console count by network.
+    func count<Body>(
+        _ call: Call,
+        receive: () async throws -> Body,
+        answer: (Body) async throws -> Response
+    ) async throws -> Response {
+        guard call.isCounted else { return try await answer(try await receive()) }
+        var count = try rateLimits.count(call.principal, call.caller)
+        do {
+            let body = try await receive()
+            if call.located.isHeavy {
+                let place = "\(call.parameter("bundleId"))/\(call.parameter("environment"))"
+                count.heavyCall = try heavyCalls.countCall(call.principal, call.caller, in: place)
+            }
+            return count.finish(try await answer(body))
         } catch {
             count.giveBack()
             throw error
@@ -108,14 +131,6 @@ struct RegistryResponder: Sendable {
         return length <= bodies.limits.singleBody
     }
 
-    private func execute(_ call: Call) async throws -> Response {
-        switch call.route.action {
-        case .plain(let action): try await action(call)
-        case .scoped(let action): try await action(ScopedCall(call: call, scope: call.scope))
-        case .page: throw Problem.unknownApp
-        }
-    }
-
     /// Admission from the caches alone. Nil if it needs Postgres.
     ///
     /// Public calls ignore credentials, even invalid ones, because `/livez` must not wait for Postgres.
@@ -135,7 +150,8 @@ struct RegistryResponder: Sendable {
             return try await authenticator.principal(for: located.fields, of: bundleID, from: located.network)
         } catch let problem as Problem where problem.code == .unauthenticated && bundleID != nil {
             // A fixed delay hides whether the app exists.
-            await parts.clock.sleep(until: start + parts.configuration.limits.failedCredentialDelay)
+            let rest = start + parts.configuration.limits.failedCredentialDelay - parts.clock.uptime()
+            if rest > .zero { await parts.clock.sleep(rest) }
             throw problem
         }
     }
@@ -150,12 +166,13 @@ struct RegistryResponder: Sendable {
         switch result {
         case .success(let made): response = made
         case .failure(let error):
-            if let metric = (error as? Refusal)?.metric { metrics.recorded.counter(metric).increment() }
+            let problem = Problem(error, logger: logger(of: request, requestID))
             let isPage = located?.route.isPage ?? request.head.path.map(ConsoleLink.isOfConsole) ?? false
-            response =
-                isPage
-                ? .page(of: error, requestID: requestID, logger: logger(of: request, requestID))
-                : Response(error, requestID: requestID, logger: logger(of: request, requestID))
+            response = isPage ? .page(of: problem) : Response(problem, requestID: requestID)
+            if let refusal = error as? Refusal {
+                for field in refusal.fields { response.fields[field.name] = field.value }
+                if let metric = refusal.metric { metrics.recorded.counter(metric).increment() }
+            }
         }
         response.requestID = requestID
         (located?.route.metrics ?? metrics.unmatched).count(response.status, after: duration)
@@ -233,18 +250,5 @@ extension RegistryResponder {
             let call = try admit(principal, to: located, about: app)
         else { throw Problem.unknownApp }
         return call
-    }
-
-    /// Probes are exempt. Sign-ins to the console count by network.
-    func count(_ call: Call) throws(Refusal) -> RequestCount {
-        guard call.isCounted else { return RequestCount() }
-        return try rateLimits.count(call.principal, call.caller)
-    }
-
-    /// Call it after the body arrived, so that slow senders occupy no slot.
-    func beginHeavyCall(_ call: Call, _ count: inout RequestCount) throws(Refusal) {
-        guard call.isCounted, call.located.isHeavy else { return }
-        let place = "\(call.parameter("bundleId"))/\(call.parameter("environment"))"
-        count.heavyCall = try heavyCalls.countCall(call.principal, call.caller, in: place)
     }
 }

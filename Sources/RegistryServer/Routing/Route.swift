@@ -60,10 +60,7 @@ final class Route: Sendable {
         needsApp = template.contains("{bundleId}/")
     }
 
-    var isPage: Bool {
-        guard case .page = action else { return false }
-        return true
-    }
+    var isPage: Bool { if case .page = action { true } else { false } }
 
     var heavy: Route { costing(.heavy) }
 
@@ -194,5 +191,4 @@ struct RouteTable: Sendable {
         }
         return true
     }
-
 }

@@ -92,11 +92,9 @@ struct RegistryService: Service {
             } onGracefulShutdown: { [notice = settings.server.shutdownNotice] in
                 notice.give()
             }
-        } catch let error as AdminPortFailure {
-            let port = settings.server.adminPort ?? 0
-            throw settings.listeningFailure(error.cause, on: port, "--admin-port") ?? error.cause
-        } catch {
-            throw settings.listeningFailure(error, on: settings.server.port, "--port") ?? error
+        } catch let failure as ListenFailure {
+            let flag = failure.port == settings.server.adminPort ? "--admin-port" : "--port"
+            throw settings.listeningFailure(failure.cause, on: failure.port, flag) ?? failure.cause
         }
     }
 }

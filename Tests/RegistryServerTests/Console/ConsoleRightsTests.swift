@@ -126,7 +126,7 @@ import Testing
     @Test func `Problems are shown as pages`() async throws {
         let browser = try await ConsoleBrowser.signedIn(as: .auditor)
         for (path, status, words) in [
-            ("…/nothing", 404, "Not found"), ("…/nothing", 404, "no-such-route"),
+            ("…/nothing", 404, "The path is unknown"), ("…/nothing", 404, "no-such-route"),
             ("…/stale?reason=old", 422, "must be one of unconfirmed"), ("…/stale?cursor=abc", 422, "Open it again"),
         ] {
             let page = try await browser.get(path)

@@ -132,7 +132,7 @@ import Testing
     @Test func `JWTs in use stay cached among any number of others, and the cache is bounded`() async throws {
         let setting = Setting()
         let app = setting.app()
-        let keys = try #require(await VerificationKeySet(TestIssuer.honest.keySet))
+        let keys = try #require(VerificationKeySet(TestIssuer.honest.keySet))
         let proof = VerifiedTokens.Proof(user: .anonymous, validity: 0..<1, keys: keys, appUpdatedAt: .distantPast)
         func name(_ number: Int) -> VerifiedTokens.Name { VerifiedTokens.Name(Secret("\(number)"), of: app.bundleID) }
         let tokens = VerifiedTokens()

@@ -122,17 +122,17 @@ import Testing
         await #expect(throws: Problem.self) { try await Self.verify(token, settings) }
     }
 
-    @Test func `RSA keys have 2048 to 4096 bits`() async throws {
-        func isKey(_ modulus: [UInt8]) async -> Bool {
-            await VerificationKey(["kty": "RSA", "n": .base64URL(Data(modulus)), "e": "AQAB"]) != nil
+    @Test func `RSA keys have 2048 to 4096 bits`() {
+        func isKey(_ modulus: [UInt8]) -> Bool {
+            VerificationKey(["kty": "RSA", "n": .base64URL(Data(modulus)), "e": "AQAB"]) != nil
         }
         func modulus(_ bytes: Int) -> [UInt8] { [UInt8](repeating: 0xAB, count: bytes) }
-        for bytes in [128, 255, 513, 1024] { #expect(await !isKey(modulus(bytes))) }
-        for bytes in [256, 384, 512] { #expect(await isKey(modulus(bytes))) }
+        for bytes in [128, 255, 513, 1024] { #expect(!isKey(modulus(bytes))) }
+        for bytes in [256, 384, 512] { #expect(isKey(modulus(bytes))) }
         // Leading zeros do not count; 4097 bits are too many.
-        #expect(await isKey([0] + modulus(512)))
-        #expect(await !isKey([1] + modulus(512)))
-        #expect(await VerificationKey(TestIssuer.honest.publicKey(.rsa)) != nil)
+        #expect(isKey([0] + modulus(512)))
+        #expect(!isKey([1] + modulus(512)))
+        #expect(VerificationKey(TestIssuer.honest.publicKey(.rsa)) != nil)
     }
 }
 

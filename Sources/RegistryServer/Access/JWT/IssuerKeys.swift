@@ -1,5 +1,6 @@
+import Crypto
+import CryptoExtras
 import Foundation
-import JWTKit
 import Logging
 import RegistryCore
 import Synchronization
@@ -65,7 +66,7 @@ final class IssuerKeys: Sendable {
         case .url(let text): url = text
         case .keys(let json):
             if let keys = known?.keys { return keys }
-            let keys = await VerificationKeySet(json)
+            let keys = VerificationKeySet(json)
             change(app) { $0.keys = keys }
             return keys
         }
@@ -92,7 +93,7 @@ final class IssuerKeys: Sendable {
 
     private func load(_ url: String, of app: App, at now: Duration) async -> VerificationKeySet? {
         do {
-            let keys = try await VerificationKeySet.read(try await fetch(url))
+            let keys = try VerificationKeySet.read(try await fetch(url))
             change(app) { ($0.keys, $0.fetchedAt, $0.fetching, $0.failure) = (keys, now, nil, nil) }
             return keys
         } catch {
@@ -119,35 +120,47 @@ final class IssuerKeys: Sendable {
 struct VerificationKey: Sendable {
     let id: String?
     let algorithm: SignatureAlgorithm
-    private let verifier: any JWTAlgorithm
+    private let isSignatureValid: @Sendable (CompactJWT) -> Bool
 
     /// In bits. Longer keys are slow to verify.
     static let rsaBits = 2048...4096
 
     /// Reads a JSON Web Key (RFC 7517). Nil for other kinds and uses of keys, which sets can contain.
-    init?(_ json: JSONObject) async {
-        guard let algorithm = Self.algorithm(of: json), Self.isForSignatures(json, algorithm) else { return nil }
-        id = json["kid"]?.string
-        guard id != nil || json["kid"] == nil, let verifier = try? await Self.verifier(algorithm, json) else {
-            return nil
-        }
-        self.algorithm = algorithm
-        self.verifier = verifier
-    }
-
-    func verifies(_ token: CompactJWT) -> Bool {
-        guard token.algorithm == algorithm else { return false }
-        return (try? verifier.verify(token.signature, signs: token.signedBytes)) ?? false
-    }
-
-    private static func algorithm(of json: JSONObject) -> SignatureAlgorithm? {
+    init?(_ json: JSONObject) {
+        func number(_ name: String) -> Data? { json[name]?.string.flatMap { Base64URL.decode($0) } }
         switch (json["kty"]?.string, json["crv"]?.string) {
-        case ("RSA", nil): .rs256
-        case ("EC", "P-256"): .es256
-        case ("OKP", "Ed25519"): .edDSA
-        default: nil
+        case ("RSA", nil):
+            guard let modulus = number("n")?.drop(while: { $0 == 0 }), let first = modulus.first,
+                Self.rsaBits.contains(modulus.count * 8 - first.leadingZeroBitCount), let exponent = number("e"),
+                let key = try? _RSA.Signing.PublicKey(n: modulus, e: exponent)
+            else { return nil }
+            algorithm = .rs256
+            isSignatureValid = { token in
+                let signature = _RSA.Signing.RSASignature(rawRepresentation: token.signature)
+                return key.isValidSignature(signature, for: token.signedBytes, padding: .insecurePKCS1v1_5)
+            }
+        case ("EC", "P-256"):
+            guard let x = number("x"), let y = number("y"),
+                let key = try? P256.Signing.PublicKey(rawRepresentation: x + y)
+            else { return nil }
+            algorithm = .es256
+            isSignatureValid = { token in
+                let signature = try? P256.Signing.ECDSASignature(rawRepresentation: token.signature)
+                return signature.map { key.isValidSignature($0, for: token.signedBytes) } ?? false
+            }
+        case ("OKP", "Ed25519"):
+            guard let x = number("x"), let key = try? Curve25519.Signing.PublicKey(rawRepresentation: x) else {
+                return nil
+            }
+            algorithm = .edDSA
+            isSignatureValid = { key.isValidSignature($0.signature, for: $0.signedBytes) }
+        default: return nil
         }
+        id = json["kid"]?.string
+        guard id != nil || json["kid"] == nil, Self.isForSignatures(json, algorithm) else { return nil }
     }
+
+    func verifies(_ token: CompactJWT) -> Bool { token.algorithm == algorithm && isSignatureValid(token) }
 
     private static func isForSignatures(_ json: JSONObject, _ algorithm: SignatureAlgorithm) -> Bool {
         if let use = json["use"], use != "sig" { return false }
@@ -164,33 +177,6 @@ struct VerificationKey: Sendable {
         if case .array(let operations)? = json["key_ops"], !operations.contains("verify") { return true }
         return json["crv"]?.string.map { !["P-256", "Ed25519"].contains($0) } ?? false
     }
-
-    /// - Throws: An error if the key is not a point of the curve, or its modulus is outside of ``rsaBits``.
-    private static func verifier(_ algorithm: SignatureAlgorithm, _ json: JSONObject) async throws -> any JWTAlgorithm {
-        let keys = JWTKeyCollection()
-        switch algorithm {
-        case .rs256:
-            let modulus = try number("n", json)
-            guard rsaBits.contains(bitCount(modulus)) else { throw JSONFaultReason("must be of 2048 to 4096 bits") }
-            let key = try Insecure.RSA.PublicKey(modulus: modulus, exponent: number("e", json))
-            await keys.add(rsa: key, digestAlgorithm: .sha256)
-        case .es256: await keys.add(ecdsa: try ES256PublicKey(parameters: (x: number("x", json), y: number("y", json))))
-        case .edDSA: await keys.add(eddsa: try EdDSA.PublicKey(x: number("x", json), curve: .ed25519))
-        }
-        return try await keys.getKey()
-    }
-
-    private static func bitCount(_ base64URL: String) -> Int {
-        let bytes = Base64URL.decode(base64URL)?.drop { $0 == 0 } ?? Data()
-        return bytes.count * 8 - (bytes.first?.leadingZeroBitCount ?? 0)
-    }
-
-    private static func number(_ name: String, _ json: JSONObject) throws -> String {
-        guard let text = json[name]?.string, Base64URL.decode(text)?.isEmpty == false else {
-            throw JSONFaultReason("must be base64url")
-        }
-        return text
-    }
 }
 
 /// An issuer's JSON Web Key Set. Sets are compared by identity: each fetch gives a new one.
@@ -200,8 +186,8 @@ final class VerificationKeySet: Sendable {
     /// The limit per token, because each candidate costs a verification.
     static let maximumCandidates = 4
 
-    static func read(_ json: JSONValue) async throws(JSONFaultReason) -> VerificationKeySet {
-        guard let set = await VerificationKeySet(json) else { throw JSONFaultReason(fault(of: json)) }
+    static func read(_ json: JSONValue) throws(JSONFaultReason) -> VerificationKeySet {
+        guard let set = VerificationKeySet(json) else { throw JSONFaultReason(fault(of: json)) }
         guard !set.keys.isEmpty else { throw JSONFaultReason("has no keys for RS256, ES256 or EdDSA") }
         return set
     }
@@ -215,13 +201,12 @@ final class VerificationKeySet: Sendable {
     }
 
     /// Reads `{"keys": […]}` and skips keys of other kinds. Nil for other values.
-    init?(_ json: JSONValue) async {
+    init?(_ json: JSONValue) {
         guard case .array(let values)? = json["keys"] else { return nil }
-        var keys: [VerificationKey] = []
-        for case .object(let object) in values.prefix(Self.maximumCount) {
-            if let key = await VerificationKey(object) { keys.append(key) }
+        keys = values.prefix(Self.maximumCount).compactMap { value in
+            guard case .object(let object) = value else { return nil }
+            return VerificationKey(object)
         }
-        self.keys = keys
     }
 
     func verifies(_ token: CompactJWT) -> Bool { candidates(for: token).contains { $0.verifies(token) } }

@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 import RegistryCore
 
 /// Fetches an issuer's keys without redirects, with a deadline and a size limit, and never from the operator's own
@@ -30,7 +31,10 @@ struct KeySetFetcher: Sendable {
     /// - Throws: if the JSON is not available; ``reason(_:)`` has the words.
     func fetch(_ text: String, posting form: Form? = nil) async throws -> JSONValue {
         let url = try KeySetURL(text, allowsInternal: allowsInternal)
-        let address = try await permittedAddress(of: url.host)
+        let address = try await NameLookup.address(of: url.host, within: deadline)
+        guard allowsInternal || address.isPublic else {
+            throw JSONFaultReason("has a host without an address, or with an address inside the operator's network")
+        }
         // Connects to the verified address, because a second lookup can give another one.
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         if IPAddress(url.host) == nil { configuration.dnsOverride = [url.host: address.description] }
@@ -78,14 +82,6 @@ struct KeySetFetcher: Sendable {
     static func errorWord(_ text: String?) -> String {
         text.flatMap { $0.wholeMatch(of: /[a-z_]{1,40}/) == nil ? nil : " (\($0))" } ?? ""
     }
-
-    private func permittedAddress(of host: String) async throws -> IPAddress {
-        let address = try await NameLookup.address(of: host, within: deadline)
-        guard allowsInternal || address.isPublic else {
-            throw JSONFaultReason("has a host without an address, or with an address inside the operator's network")
-        }
-        return address
-    }
 }
 
 struct KeySetURL: Sendable {
@@ -117,18 +113,12 @@ struct KeySetURL: Sendable {
 /// Runs the blocking lookup of the system on its own thread.
 enum NameLookup {
     static func address(of host: String, within time: Duration) async throws -> IPAddress {
-        let (found, continuation) = AsyncStream.makeStream(of: IPAddress.self)
-        Thread.detachNewThread {
-            let address = try? SocketAddress.makeAddressResolvingHost(host, port: 0)
-            if let address = IPAddress(address) { continuation.yield(address) }
-            continuation.finish()
-        }
-        let timer = Task {
-            try await Task.sleep(for: time)
-            continuation.finish()
-        }
+        let eventLoop = MultiThreadedEventLoopGroup.singleton.any()
+        let found = eventLoop.makePromise(of: SocketAddress?.self)
+        Thread.detachNewThread { found.succeed(try? SocketAddress.makeAddressResolvingHost(host, port: 0)) }
+        let timer = eventLoop.scheduleTask(in: TimeAmount(time)) { found.succeed(nil) }
         defer { timer.cancel() }
-        guard let address = await found.first(where: { _ in true }) else {
+        guard let address = IPAddress(try await found.futureResult.get()) else {
             throw JSONFaultReason("has a host that does not resolve")
         }
         return address

@@ -7,7 +7,6 @@ extension ConsoleCall {
         let (scope, link, text) = (try scope, try link, parameter("q") ?? "")
         let search = SearchText(text)
         if let masked = search.withoutSecrets { return .seeOther(link.search(masked)) }
-        if let elsewhere = elsewhere(search, text, scope) { return .seeOther(elsewhere) }
         if let page = stalePage(search, link) { return .seeOther(page) }
         var results = SearchResults()
         if search["event"] != nil || search["subject"] != nil || search["since"] != nil {
@@ -24,14 +23,6 @@ extension ConsoleCall {
                 "eventsFound": results.events,
             ]
         )
-    }
-
-    /// The link to this search in another environment, if the search names one.
-    private func elsewhere(_ search: SearchText, _ text: String, _ scope: Scope) -> String? {
-        guard let named = search["environment"].flatMap({ APNSEnvironment(rawValue: $0.lowercased()) }),
-            named != scope.environment
-        else { return nil }
-        return ConsoleLink(scope.app.bundleID, named).search(text)
     }
 
     private func stalePage(_ search: SearchText, _ link: ConsoleLink) -> String? {
@@ -60,9 +51,9 @@ extension ConsoleCall {
         let limit = Self.searchLimit
         let found = try await registry.findActivities(ways, limit: limit, in: scope)
         results.activities = found.filter { Self.isAsked($0, state) }
-        for prefix in Self.prefixes(search) {
-            let hashes = try await registry.findInstallations(beginningWith: prefix, limit: limit, in: scope)
-            results.installations += hashes
+        for case .installation(let prefix) in ways {
+            let installations = try await registry.findInstallations(beginningWith: prefix, limit: limit, in: scope)
+            results.installations += installations
         }
         results.alias = search["alias"].flatMap { try? Alias(pair: $0) }
         if let alias = results.alias {
@@ -109,22 +100,11 @@ extension ConsoleCall {
         return bytes.count == 4 ? [.fingerprint(bytes), .installation(bytes)] : [.installation(bytes)]
     }
 
-    private static func prefixes(_ search: SearchText) -> [[UInt8]] {
-        search.terms.compactMap { term in
-            switch term.name {
-            case "installation", "fingerprint": Hexadecimal.decode(term.value)
-            case nil: term.value.utf8.count >= 8 ? Hexadecimal.decode(term.value) : nil
-            default: nil
-            }
-        }
-    }
-
     func findEvents(_ search: SearchText, in scope: Scope) async throws -> SearchResults {
         var (filter, results) = (EventFilter(), SearchResults())
         for term in search.terms {
-            guard let sentence = Self.narrow(&filter, by: term, now) else { continue }
-            results.sentence = sentence
-            return results
+            results.sentence = Self.narrow(&filter, by: term, now)
+            if results.sentence != nil { return results }
         }
         let list = ["console-events", parameter("q") ?? ""]
         let page = try await registry.events(filter, after: position(of: list), limit: Self.pageSize, in: scope)
@@ -136,35 +116,28 @@ extension ConsoleCall {
         return results
     }
 
+    /// - Returns: Why the audit trail cannot be searched by the term.
     private static func narrow(_ filter: inout EventFilter, by term: SearchText.Term, _ now: Date) -> String? {
-        switch term.name {
-        case "environment": return nil
-        case "event":
-            let type = term.value.lowercased()
-            filter.type = type == "any" ? nil : UTF8Text(type)
+        let (text, type) = (term.value, term.value.lowercased())
+        do {
+            switch term.name {
+            case "event": filter.type = type == "any" ? nil : UTF8Text(type)
+            case "subject": filter.subject = UTF8Text(text)
+            case "activity": filter.activityID = try ActivityID(text)
+            case "alias": filter.alias = try Alias(pair: text)
+            case "installation": filter.installation = try InstallationHash(hexadecimal: text)
+            case "since":
+                filter.since = time(text, now)
+                if filter.since == nil { return "since: takes 30min, 2h, 7d or a time such as 2026-01-31T12:00:00Z." }
+            default: throw JSONFaultReason("is no filter")
+            }
             return nil
-        case "since":
-            filter.since = time(term.value, now)
-            return filter.since == nil ? "since: takes 30min, 2h, 7d or a time such as 2026-01-31T12:00:00Z." : nil
-        case "subject":
-            filter.subject = UTF8Text(term.value)
-            return nil
-        case "activity":
-            filter.activityID = try? ActivityID(term.value)
-            if filter.activityID != nil { return nil }
-        case "alias":
-            filter.alias = try? Alias(pair: term.value)
-            if filter.alias != nil { return nil }
-        case "installation":
-            filter.installation = try? InstallationHash(hexadecimal: term.value)
-            if filter.installation != nil { return nil }
-        default: break
+        } catch {
+            return """
+                The audit trail cannot be searched by “\(term)”. Search by event, activity, subject, since, an alias with its \
+                kind, such as alias:userId:u-7, or the whole hash of an installation.
+                """
         }
-        let text = (term.name.map { "\($0):" } ?? "") + term.value
-        return """
-            The audit trail cannot be searched by “\(text)”. Search by event, activity, subject, since, an alias with its kind, \
-            such as alias:userId:u-7, or the whole hash of an installation.
-            """
     }
 
     private static func time(_ text: String, _ now: Date) -> Date? {
@@ -191,16 +164,17 @@ struct SearchResults: Sendable {
 
 /// Words and qualifiers, such as `alias:order-42`.
 struct SearchText: Sendable, Hashable {
-    struct Term: Sendable, Hashable {
+    struct Term: Sendable, Hashable, CustomStringConvertible {
         let name: String?
         let value: String
+        var description: String { (name.map { "\($0):" } ?? "") + value }
     }
 
     let terms: [Term]
 
     /// `search-guide.mustache` explains them.
     private static let names: Set<UTF8Text> = [
-        "alias", "activity", "installation", "fingerprint", "subject", "state", "event", "since", "environment",
+        "alias", "activity", "installation", "fingerprint", "subject", "state", "event", "since",
     ]
 
     /// Splits at spaces. Quotation marks keep a value together.
@@ -215,7 +189,7 @@ struct SearchText: Sendable, Hashable {
     }
 
     subscript(name: String) -> String? { terms.last { $0.name == name }?.value }
-    var isAboutStateAlone: Bool { terms.allSatisfy { $0.name == "state" || $0.name == "environment" } }
+    var isAboutStateAlone: Bool { terms.allSatisfy { $0.name == "state" } }
 
     private static func words(_ text: String) -> [String] {
         let word = /(?:"[^"]*"?|[^\s"])+/.matchingSemantics(.unicodeScalar)

@@ -4,14 +4,12 @@ import RegistryCore
 import RegistryStore
 
 extension ConsoleCall {
-    private static let windows = [
-        ("PT1H", "1 h"), ("PT6H", "6 h"), ("PT24H", "24 h"), ("P7D", "7 d"), ("P30D", "30 d"),
-    ]
+    private static let windows = ["PT1H", "PT6H", "PT24H", "P7D", "P30D"]
 
     func showOverview() async throws -> Response {
         let scope = try scope
-        let chosen = Self.windows.first { $0.0 == parameter("window") } ?? Self.windows[2]
-        let window = ISO8601Duration.parse(chosen.0) ?? .seconds(86_400)
+        let chosen = Self.windows.first { $0 == parameter("window") } ?? "PT24H"
+        let window = ISO8601Duration.parse(chosen) ?? .seconds(86_400)
         let counted = try await registry.statistics(over: window, in: scope)
         let checks = try await findChecks(of: scope, counted)
         let most = Double(max(1, counted.tokens.map(\.count).max() ?? 0))
@@ -24,7 +22,7 @@ extension ConsoleCall {
                     (tokens: $0, name: $0.kind.sentence, width: String(format: "%.2f", 100 * Double($0.count) / most))
                 },
                 "states": ActivityState.allCases.map { (name: $0, count: counted.activities[$0.rawValue] ?? 0) },
-                "windows": Self.windows.map { (value: $0, label: $1, isChosen: $0 == chosen.0) },
+                "windows": Self.windows.map { (value: $0, span: ISO8601Duration.parse($0), isChosen: $0 == chosen) },
             ]
         )
     }
@@ -44,7 +42,7 @@ extension ConsoleCall {
         let app = scope.app.bundleID
         let failure = parts.issuerKeys.failure(of: app)
         checks += failure.map { [HealthCheck(Finding(issuerOf: app, failure: $0))] } ?? []
-        guard Access.adminCalls.allows(principal) else { return checks }
+        guard mayChange else { return checks }
         let expiring = try await registry.keys(of: scope.app).compactMap { Finding($0, now: now) }
         let keys = ("See the keys", link.page("keys"))
         return checks + HealthCheck.checks(expiring, orElse: "No key expires within two weeks.", more: keys)
@@ -156,16 +154,21 @@ extension HealthCheck {
 extension ConsoleCall {
     func showSystem() async throws -> Response {
         let health = try await registry.health()
+        let (server, overdue) = (health.server, try await registry.overdueExpiry(in: scope))
         let (applied, needed) = (health.migrations.last?.version ?? 0, SchemaMigrator.currentVersion)
         return try page(
             "system",
             [
                 "version": parts.configuration.version, "health": health, "findings": health.condition.findings,
                 "uptime": Duration.seconds(now.timeIntervalSince(parts.startedAt)),
-                "serverUptime": Duration.seconds(now.timeIntervalSince(health.server.startedAt)),
+                "serverUptime": Duration.seconds(now.timeIntervalSince(server.startedAt)),
                 "applied": applied, "needed": needed, "isCurrent": applied == needed,
-                "lastSweep": parts.metrics.recorded.lastSweep,
-                "overdue": try await registry.overdueExpiry(in: scope),
+                "hitShare": DisplayText.share(server.blocksHit, of: server.blocksHit + server.blocksRead),
+                "rollbackShare": DisplayText.share(server.rollbacks, of: server.commits + server.rollbacks),
+                "isReplicated": !server.synchronousStandbys.isEmpty,
+                "lastSweep": parts.metrics.recorded.lastSweep, "overdue": overdue,
+                "overdueCount": overdue.map { DisplayText.count($0.count, "expired activity", "expired activities") },
+                "isOverdueCounted": overdue.map { $0.count < OverdueExpiry.countLimit } ?? true,
                 "settings": parts.configuration.settingsInForce.map(row),
             ]
         )
@@ -180,29 +183,10 @@ extension ConsoleCall {
     }
 }
 
-extension OverdueExpiry: Presentable {
-    static var computed: Properties { ["activities": \.activities] }
-
-    private var activities: String {
-        let activities = DisplayText.count(count, "expired activity", "expired activities")
-        return count < Self.countLimit ? activities : "at least \(activities)"
-    }
-}
-
-extension PostgresHealth.Server: Presentable {
-    static var computed: Properties {
-        ["hitShare": \.hitShare, "rollbackShare": \.rollbackShare, "isReplicated": \.isReplicated]
-    }
-
-    private var hitShare: String { DisplayText.share(blocksHit, of: blocksHit + blocksRead) }
-    private var rollbackShare: String { DisplayText.share(rollbacks, of: commits + rollbacks) }
-    private var isReplicated: Bool { !synchronousStandbys.isEmpty }
-}
-
 extension ConsoleCall {
     func showKeys(fault: String? = nil) async throws -> Response {
-        let (app, maySeeKeys) = (try scope.app, Access.adminCalls.allows(principal))
-        let keys = maySeeKeys ? try await registry.keys(of: app) : []
+        let app = try scope.app
+        let keys = mayChange ? try await registry.keys(of: app) : []
         let apps = isRoot ? try await registry.apps() : []
         let settings = app.settings
         let rules = settings.aliasRules.sorted { $0.key < $1.key }
@@ -210,9 +194,9 @@ extension ConsoleCall {
             "keys",
             status: fault == nil ? .ok : .unprocessableContent,
             [
-                "maySeeKeys": maySeeKeys, "keys": keys.map(row),
+                "maySeeKeys": mayChange, "keys": keys.map(row),
                 "jwtIssuer": settings.jwt.map { $0["issuer"]?.string.map { "tokens of \($0)" } ?? "set" },
-                "rules": rules.map { (kind: $0.key, sentence: $0.value.sentence) },
+                "rules": rules.map { (kind: $0.key, callers: $0.value.callers) },
                 "kinds": settings.tokenKinds.map { (name: $0.name, topic: $0.topic(of: app.bundleID)) },
                 "apps": apps, "fault": fault,
             ]
@@ -255,16 +239,5 @@ extension ConsoleCall {
     private func entrance(to app: App) async throws -> String {
         let isLive = try await registry.isUsed(Scope(app: app, environment: .production))
         return ConsoleLink(app.bundleID, isLive ? .production : .sandbox).base
-    }
-}
-
-extension AliasRule {
-    fileprivate var sentence: String {
-        switch self {
-        case .any: "any client may set it"
-        case .signedIn: "signed-in users may set it"
-        case .subject: "a signed-in user may set it to their own id"
-        case .backend: "sender and admin keys may set it"
-        }
     }
 }

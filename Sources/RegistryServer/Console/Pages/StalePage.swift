@@ -4,7 +4,7 @@ import RegistryStore
 
 struct StaleQuestion: Sendable {
     private(set) var filter = StaleFilter()
-    private(set) var parameters: [(String, String?)] = []
+    private(set) var parameters: [ConsoleLink.Parameter] = []
 
     static let names = ["kind", "reason", "attributesType", "unconfirmedFor"]
 
@@ -28,10 +28,6 @@ struct StaleQuestion: Sendable {
         let times = filter.unconfirmedFor.map { ", unconfirmed for \(ISO8601Duration.format($0))" } ?? ""
         return kinds + types + reasons + times
     }
-
-    var hidden: [(name: String, value: String)] {
-        parameters.compactMap { name, value in value.map { (name: name, value: $0) } }
-    }
 }
 
 extension ConsoleCall {
@@ -41,7 +37,7 @@ extension ConsoleCall {
     func showStale() async throws -> Response {
         let (scope, link) = (try scope, try link)
         let question = try StaleQuestion(in: scope.app, parameter)
-        let list = ["console-stale"] + question.parameters.map { "\($0)=\($1 ?? "")" }
+        let list = ["console-stale"] + question.parameters.map { "\($0.name)=\($0.value ?? "")" }
         let page = try await registry.staleTokens(
             question.filter,
             after: position(of: list),
@@ -83,7 +79,7 @@ extension ConsoleCall {
 
     private static func choices(_ question: StaleQuestion, of app: App) -> TemplateContext {
         func options(_ name: String, _ words: [(String, String)]) -> [(value: String, text: String, isSelected: Bool)] {
-            let chosen = question.parameters.first { $0.0 == name }?.1 ?? ""
+            let chosen = question.parameters.first { $0.name == name }?.value ?? ""
             return ([("", "any")] + words).map { (value: $0, text: $1, isSelected: $0 == chosen) }
         }
         let spans = [
@@ -112,7 +108,7 @@ extension ConsoleCall {
             status: fault == nil ? .ok : .unprocessableContent,
             [
                 "asked": question.words, "matched": DisplayText.count(counts.total, "token"), "counts": counts,
-                "isAny": counts.total > 0, "tokens": counts.sample, "hidden": question.hidden,
+                "isAny": counts.total > 0, "tokens": counts.sample, "hidden": question.parameters,
                 "mayPurge": mayChange && (counts.total > 0 || !counts.isComplete), "isReader": !mayChange,
                 "confirmation": Self.confirmation(of: scope), "fault": fault,
                 "backPath": try link.page("stale", question.parameters),
@@ -134,13 +130,9 @@ extension ConsoleCall {
 }
 
 extension StaleToken: Presentable {
-    static var computed: Properties { ["why": \.why, "tone": \.tone, "reasonNames": \.reasonNames] }
+    static var computed: Properties { ["why": \.why] }
 
     private var why: String { reasons.map { sentence(for: $0, span: { DisplayText.span($0) }) }.joined(separator: " ") }
-
-    /// Silent tokens are common. Reported ones need attention.
-    private var tone: String { reasons == [.unconfirmed] || reasons == [.expired] ? "over" : "bad" }
-    private var reasonNames: String { reasons.map(\.rawValue).joined(separator: ", ") }
 }
 
 extension StaleCounts.Entry: Presentable {

@@ -80,12 +80,11 @@ struct ColumnChart: Sendable {
     private var per: String { subject.isLevel ? "" : " in \(step)" }
 
     var sentence: String {
-        guard let peak = totals.max(), peak > 0, let index = totals.firstIndex(of: peak) else {
+        guard let most = totals.max(), most > 0, let index = totals.firstIndex(of: most) else {
             return "\(subject.title) in the last \(span): none."
         }
         let total = DisplayText.count(total) + (subject.isLevel ? " now" : " in total")
-        let most = DisplayText.count(peak) + per
-        return "\(subject.title) in the last \(span): \(total), most at \(time(starts[index])): \(most)."
+        return "\(subject.title) in the last \(span): \(total), most at \(time(starts[index])): \(peak)."
     }
 
     private var most: Int { max(1, totals.max() ?? 0) }

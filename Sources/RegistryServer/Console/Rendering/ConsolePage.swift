@@ -1,8 +1,6 @@
 import Foundation
 import HTTPTypes
-import Logging
 import RegistryCore
-import RegistryRules
 import RegistryStore
 import WebAssets
 
@@ -18,13 +16,12 @@ extension Response {
         return .html(ConsoleTemplates.pages.render(template, all, now: now), status: status, formsTo: "'self'")
     }
 
-    static func page(of error: any Error, requestID: String, logger: @autoclosure () -> Logger) -> Response {
-        let problem = Problem(error, logger: logger())
+    static func page(of problem: Problem) -> Response {
         let status = HTTPResponse.Status(code: problem.code.status)
         var page = page(
             "problem",
             [
-                "pageTitle": problem.code.heading, "status": status.code, "code": problem.code,
+                "pageTitle": problem.code.title, "status": status.code, "code": problem.code,
                 "sentence": problem.code == .noSuchRoute ? "The console has no such page." : problem.detail,
                 "faults": problem.errors.map { (place: $0.pointer.dropFirst(), detail: $0.detail) },
             ],
@@ -32,23 +29,8 @@ extension Response {
         )
         // Keeps fields such as `Retry-After`. Without `WWW-Authenticate`, the browser shows no password dialog.
         let own: Set<HTTPField.Name> = [.contentType, .wwwAuthenticate]
-        let fields = Response(problem, requestID: requestID).fields
-        page.fields.append(contentsOf: fields.filter { !own.contains($0.name) })
-        page.addFields(of: error)
+        page.fields.append(contentsOf: problem.fields.filter { !own.contains($0.name) })
         return page
-    }
-}
-
-extension Problem.Code {
-    fileprivate var heading: String {
-        switch status {
-        case 401, 403: "Not allowed"
-        case 404: "Not found"
-        case 422: "Not understood"
-        case 429: "Too many requests"
-        case 503: "Not available now"
-        default: "That did not work"
-        }
     }
 }
 
@@ -100,6 +82,8 @@ enum ConsoleTemplates {
 }
 
 struct ConsoleLink: Sendable {
+    typealias Parameter = (name: String, value: String?)
+
     let base: String
 
     static let home = "/console"
@@ -114,14 +98,14 @@ struct ConsoleLink: Sendable {
         base = "/console/\(Self.encoded(bundleID.rawValue))/\(environment.rawValue)"
     }
 
-    func page(_ name: String = "", _ query: [(String, String?)] = []) -> String {
+    func page(_ name: String = "", _ query: [Parameter] = []) -> String {
         base + (name.isEmpty ? "" : "/" + name) + Self.query(query)
     }
 
     func search(_ text: String) -> String { page("search", [("q", text)]) }
 
     /// `?a=b&c=d`, without nil values.
-    static func query(_ parameters: [(String, String?)]) -> String {
+    static func query(_ parameters: [Parameter]) -> String {
         let pairs = parameters.compactMap { name, value in value.map { "\(name)=\(encoded($0))" } }
         return pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&")
     }
@@ -196,42 +180,11 @@ enum DisplayText {
 }
 
 extension TokenFacts: Presentable {
-    static var computed: Properties {
-        ["tone": \.availability.tone, "label": \.availability.label, "sentence": \.sentence]
-    }
-}
-
-extension TokenAvailability {
-    /// `good`, `over` or `bad`.
-    fileprivate var tone: String {
-        switch self {
-        case .handedOut, .channel, .noPush: "good"
-        case .ended, .loggedOut, .expired, .dismissed, .deleted: "over"
-        case .noToken, .takenOver, .kindConflict, .unregistered, .quarantined, .purged: "bad"
-        }
-    }
-
-    fileprivate var label: String { rawValue.replacing("-", with: " ") }
+    static var computed: Properties { ["sentence": \.sentence] }
 }
 
 extension ExplainedLease: Presentable {
-    static var computed: Properties {
-        [
-            "tone": \.state.tone, "sentence": \.sentence, "leasedAt": \.lease.leasedAt.date,
-            "leasedUntil": \.lease.leasedUntil.date,
-        ]
-    }
-}
-
-extension Lease.State {
-    /// `good`, `over` or `bad`.
-    fileprivate var tone: String {
-        switch self {
-        case .live, .registered: "good"
-        case .released: "over"
-        case .failed, .expired: "bad"
-        }
-    }
+    static var computed: Properties { ["sentence": \.sentence] }
 }
 
 extension InstallationHash: Presentable {

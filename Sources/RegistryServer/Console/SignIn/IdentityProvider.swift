@@ -153,7 +153,7 @@ final class ProviderDiscovery: Sendable {
             try check(document)
             place = document["jwks_uri"]?.string ?? ""
             let keys = try await fetcher.fetch(place)
-            _ = try await VerificationKeySet.read(keys)
+            _ = try VerificationKeySet.read(keys)
             found.withLock { $0 = document }
             return keys
         } catch {
