@@ -69,7 +69,7 @@ import Testing
                         var player = player
                         player.instance = worker
                         // Repeats the call unchanged while its outcome is unknown.
-                        while try await player.play(call).answers[0] == .problem(.unavailable) {}
+                        while try await player.play(call).answers[0] == .problem(.unavailable) { await Task.yield() }
                     }
                 }
                 if isBroken { group.addTask { try await troubled.breakConnection() } }
@@ -85,9 +85,13 @@ import Testing
 }
 
 /// Repeats `body` while Postgres is unavailable or its response is lost.
+///
+/// Yields, because the pool refuses at once until it has a connection again, and opening one needs a thread.
 private func untilAnswered<Value>(_ body: () async throws -> Value) async throws -> Value {
     while true {
-        do { return try await body() } catch let problem as Problem where problem.code == .unavailable {}
+        do { return try await body() } catch let problem as Problem where problem.code == .unavailable {
+            await Task.yield()
+        }
     }
 }
 
