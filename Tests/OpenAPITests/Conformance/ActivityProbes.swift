@@ -73,7 +73,7 @@ extension Probe {
             .fails(.invalidRequest).at("/installationId"),
         Probe("registerActivity", "more than thirty days ahead", .activity("x", 13, 1, tooFarAhead))
             .fails(.clockSkew).at("/startsAt"),
-        Probe("registerActivity", "from the future", .activity("x", 13, -10)).fails(.clockSkew),
+        Probe("registerActivity", "from the future", .activity("x", 13, -120)).fails(.clockSkew),
     ]
 
     static let reads: [Probe] = [

@@ -33,7 +33,7 @@ extension Probe {
         Probe("putFullState", "of an installation named thrice", put("phone-24", 1, []).from("phone-24")).gives(200),
         Probe("putFullState", "of two installations", put("phone-7", 1, []).from("phone-8"))
             .fails(.invalidRequest).at("/installationId"),
-        Probe("putFullState", "from the future", put("phone-7", -10, [])).fails(.clockSkew),
+        Probe("putFullState", "from the future", put("phone-7", -120, [])).fails(.clockSkew),
     ]
 
     /// These bodies violate the document's schema, but errors of items still get a response in position.

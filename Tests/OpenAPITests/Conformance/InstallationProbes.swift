@@ -32,7 +32,7 @@ extension Probe {
             .fails(.invalidRequest),
         Probe("putInstallation", "wrong", .put(path + "i-4", ["aliases": ["1": "x"], "metadata": 1, "observedAt": ""]))
             .fails(.invalidRequest).at("/aliases/1", "/metadata", "/observedAt"),
-        Probe("putInstallation", "from the future", profile("i-4", "u-1", -10)).fails(.clockSkew),
+        Probe("putInstallation", "from the future", profile("i-4", "u-1", -120)).fails(.clockSkew),
         Probe("getInstallation", "with all that there is", .get(path + "i-6"))
             .after(profile("i-6", "u-1", 1), start("i-6", 120, 1), device("i-6", 121, 1), device("i-7", 121, 0))
             .gives(200, ["aliases": ["userId": ["u-1"]]]),

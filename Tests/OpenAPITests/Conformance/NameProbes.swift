@@ -29,7 +29,7 @@ extension Probe {
             .fails(.invalidRequest).at("/token", "/alias"),
         Probe("registerActivityByAlias", "too far ahead", .named("match-6", 48, nil, tooFarAhead))
             .fails(.clockSkew).at("/startsAt"),
-        Probe("registerActivityByAlias", "from the future", .named("match-6", 48, -10)).fails(.clockSkew),
+        Probe("registerActivityByAlias", "from the future", .named("match-6", 48, -120)).fails(.clockSkew),
     ]
 
     private static func on(_ phone: Int) -> JSONObject { ["installationId": .string("phone-\(phone)")] }
