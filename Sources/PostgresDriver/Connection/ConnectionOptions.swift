@@ -48,11 +48,10 @@ struct ConnectionOptions {
         guard lists[...1].allSatisfy({ $0.count == count || $0 == [""] }), [1, count].contains(lists[2].count) else {
             return []
         }
-        let hosts = (0..<count).map { index in
+        return (0..<count).map { index in
             let parts = lists.map { $0.count == 1 ? $0[0] : $0[index] }
             return Host(host: parts[0], address: parts[1], port: parts[2])
         }
-        return values["load_balance_hosts"] == "random" ? hosts.shuffled() : hosts
     }
 
     static func parse(_ connectionString: String) throws(PostgresError) -> [String: String] {

@@ -1,6 +1,6 @@
 /// The description omits the connection string.
 package struct PostgresConfiguration: Sendable, CustomStringConvertible, CustomReflectable {
-    /// A `postgresql://` URI or `keyword=value` string, passed to libpq unchanged, including multiple hosts.
+    /// A `postgresql://` URI or `keyword=value` string, read by libpq. Several hosts are tried one after another.
     package var connectionString: String
     /// Shown in `pg_stat_activity`, unless the connection string overrides it.
     package var applicationName = "PostgresDriver"
