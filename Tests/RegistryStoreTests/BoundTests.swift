@@ -111,7 +111,7 @@ import Testing
         try await activity.database.run(
             """
             INSERT INTO token_values (scope_id, token_digest, activity_id, activity_key, observed_at)
-            SELECT a.scope_id, sha256(int8send(n)), a.activity_id, a.activity_key, a.token_observed_at
+            SELECT a.scope_id, substr(sha256(int8send(n)), 1, 15), a.activity_id, a.activity_key, a.token_observed_at
             FROM activities a CROSS JOIN generate_series(1::bigint, 25000) AS n
             """
         )

@@ -101,7 +101,7 @@ enum CostTable {
         Row(
             "events",
             fill: { try await $0.database.addEvents($0.count, of: phone, under: alias, in: $0.scope) },
-            .call("of an activity", atMost: 50, events { $0.activityID = .sample("activity") }),
+            .call("of an activity", atMost: 400, events { $0.activityID = .sample("activity") }),
             .call("of a rare type", atMost: 50, events { $0.type = "taken-over" }),
             .call("of an installation", atMost: 400, events { $0.installation = phone }),
             .call("of a user", atMost: 400, events { $0.subject = "u-7" }),

@@ -227,8 +227,8 @@ struct RandomHistory {
                 i.metadata_observed_at, i.removed_at)
             FROM installations i WHERE i.scope_id = \(scope.id)
             UNION ALL
-            SELECT concat_ws('|', 'row', r.installation_hash, r.token IS NOT NULL, r.token_digest = sha256(r.token),
-                r.observed_at, r.deleted_at)
+            SELECT concat_ws('|', 'row', r.installation_hash, r.token IS NOT NULL,
+                r.token_digest = substr(sha256(r.token), 1, 15), r.observed_at, r.deleted_at)
             FROM installation_tokens r WHERE r.kind = 'start' AND r.scope_id = \(scope.id)
             UNION ALL
             SELECT concat_ws('|', 'alias', al.installation_hash, al.kind, al.value)

@@ -19,7 +19,8 @@ enum QueryPlanFilling {
             INSERT INTO installation_tokens (scope_id, installation_hash, kind, attributes_type,
                 has_one_owner, token, token_digest, observed_at, claimed_at, confirmed_at)
             SELECT i.scope_id, i.installation_hash, kinds.name, kinds.type, kinds.suffix <> '',
-                i.installation_hash || kinds.suffix, sha256(i.installation_hash || kinds.suffix), now(), now(), now()
+                i.installation_hash || kinds.suffix, substr(sha256(i.installation_hash || kinds.suffix), 1, 15),
+                now(), now(), now()
             FROM installations i CROSS JOIN (
                 VALUES ('start', 'Match', ''::bytea), ('start', 'Delivery', ''), ('device', '', '\\x01')
             ) AS kinds (name, type, suffix)
@@ -76,7 +77,7 @@ enum QueryPlanFilling {
         INSERT INTO activities (scope_id, activity_id, token, token_digest, token_observed_at,
             token_claimed_at, last_observed_at, started_at, expires_at, confirmed_at, installation_hash,
             aliases, aliases_observed_at, created_at, subject)
-        SELECT \(scope.id), 'activity-' || n, int8send(n), sha256(int8send(n)), now(), now(), now(), now(),
+        SELECT \(scope.id), 'activity-' || n, int8send(n), substr(sha256(int8send(n)), 1, 15), now(), now(), now(), now(),
             now() + interval '8 hours', now(), sha256(int8send(n / 3)),
             jsonb_build_object('orderId', jsonb_build_array((n / 2)::text)), now(), now(),
             CASE WHEN \(haveUsers) THEN 'user-' || n / 10 END
@@ -172,7 +173,7 @@ extension TestDatabase {
             INSERT INTO activities (scope_id, activity_id, token, token_digest, token_observed_at,
                 token_claimed_at, last_observed_at, started_at, expires_at, confirmed_at, installation_hash,
                 aliases, aliases_observed_at, created_at)
-            SELECT \(scope.id), 'bulk-' || q.n, q.token, sha256(q.token), q.at, q.at,
+            SELECT \(scope.id), 'bulk-' || q.n, q.token, substr(sha256(q.token), 1, 15), q.at, q.at,
                 q.at, q.at, q.at + interval '8 hours', q.at, \(installation?.bytes), \(aliases),
                 CASE WHEN \(aliases) IS NOT NULL THEN q.at END, q.at
             FROM (
@@ -203,7 +204,7 @@ extension TestDatabase {
             """
             INSERT INTO token_values (scope_id, token_digest, installation_kind, installation_hash,
                 installation_observed_at)
-            SELECT \(scope.id), sha256(int8send(n)), 'device', \(installation.bytes), now() - interval '1 day' + n * interval '1 second'
+            SELECT \(scope.id), substr(sha256(int8send(n)), 1, 15), 'device', \(installation.bytes), now() - interval '1 day' + n * interval '1 second'
             FROM generate_series(\(Int64(numbers.lowerBound)), \(Int64(numbers.upperBound))) AS n
             """
         )
@@ -232,14 +233,15 @@ extension TestDatabase {
             """
             INSERT INTO installation_tokens (scope_id, installation_hash, kind, attributes_type,
                 has_one_owner, token, token_digest, observed_at, claimed_at, confirmed_at)
-            SELECT q.*, 'start', 'Match', false, \(startToken.bytes), sha256(\(startToken.bytes)), now(), now(), now()
+            SELECT q.*, 'start', 'Match', false, \(startToken.bytes),
+                substr(sha256(\(startToken.bytes)), 1, 15), now(), now(), now()
             FROM (\(unescaped: hashes)) AS q
             """
         )
         try await run(
             """
             INSERT INTO token_values (scope_id, token_digest, start_observed_at)
-            SELECT \(scope.id), sha256(\(startToken.bytes)), now() ON CONFLICT DO NOTHING
+            SELECT \(scope.id), substr(sha256(\(startToken.bytes)), 1, 15), now() ON CONFLICT DO NOTHING
             """
         )
     }

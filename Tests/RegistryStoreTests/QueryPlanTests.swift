@@ -173,7 +173,8 @@ private struct SampledQuery: Sendable {
         [
             "scope bigint": "\(scope.id)", "app bigint": "\(scope.app.id)", "id text": "'activity-6'",
             "activity_id text": "'activity-6'", "value text": "'3'",
-            "digest bytea": "sha256(int8send(6))", "token_digest bytea": "sha256(int8send(6))",
+            "digest bytea": "substr(sha256(int8send(6)), 1, 15)",
+            "token_digest bytea": "substr(sha256(int8send(6)), 1, 15)",
             "owner text": "'app'", "through bigint": "120", "last timestamp with time zone": "now()",
         ]
     }

@@ -65,7 +65,7 @@ import Testing
         try await activity.register(1, at: .minutesAgo(10))
         let columns = """
             scope_id, started_at, expires_at, last_observed_at, token, token_digest, token_observed_at, token_claimed_at, \
-            confirmed_at, revision, created_at, touched_at
+            confirmed_at, revision, created_at
             """
         let insertion = try await HeldTransaction(
             """
@@ -314,7 +314,7 @@ extension TestDatabase {
         UNION ALL
         SELECT FROM token_values t
         WHERE t.scope_id = \(scope)
-            AND (octet_length(t.token_digest) <> 32 OR (t.activity_id IS NULL) <> (t.observed_at IS NULL)
+            AND (octet_length(t.token_digest) <> 15 OR (t.activity_id IS NULL) <> (t.observed_at IS NULL)
                 OR num_nulls(t.installation_hash, t.installation_kind, t.installation_observed_at) NOT IN (0, 3)
                 OR num_nulls(t.quarantined_at, t.quarantined_kind, t.quarantine_reason) NOT IN (0, 3))
         ) AS wrong

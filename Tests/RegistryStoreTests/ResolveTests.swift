@@ -69,7 +69,7 @@ import Testing
         let registry = activity.registry
         #expect(try await registry.endAll(under: alias, in: activity.scope, by: "test") == 4)
         // R1: a repetition writes again, because the standby may not have received the first end.
-        let written: SQL = "SELECT max(touched_at)::text FROM activities"
+        let written: SQL = "SELECT max(xmin::text::bigint)::text FROM activities"
         let before = try await activity.column(written)
         #expect(try await registry.endAll(under: alias, in: activity.scope, by: "test") == 0)
         #expect(try await activity.column(written) != before)

@@ -31,11 +31,11 @@ CREATE TABLE activities (
     metadata jsonb,
     metadata_observed_at timestamptz,
     aliases jsonb,
-    aliases_observed_at timestamptz,
     -- The token with the greatest (token_observed_at, token_digest). The bytes are deleted when the activity ends or
     -- expires.
     token bytea,
     token_digest bytea,
+    aliases_observed_at timestamptz,
     token_observed_at timestamptz,
     -- The client's claim, compared with the time of feedback: the greatest of all min(observedAt, receipt).
     token_claimed_at timestamptz,
@@ -47,8 +47,8 @@ CREATE TABLE activities (
     -- installation's full_state_at.
     last_observed_at timestamptz,
     revision bigint NOT NULL DEFAULT 1,
-    -- Written by every request, so that every answered request has written (R1).
-    touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- The last request about the activity since its end or expiry.
+    touched_at timestamptz,
     -- In keys of single rows the selective column comes first, because rows of a scope share the other columns, which
     -- would be compared at every step.
     CONSTRAINT activities_pkey PRIMARY KEY (activity_id, scope_id),

@@ -2,11 +2,15 @@
 -- deliverable only if this row and the row of its activity or installation agree.
 CREATE TABLE token_values (
     scope_id bigint NOT NULL,
-    token_digest bytea NOT NULL,
     -- The activity with the greatest (observed_at, activity_id) that ever claimed it, also after a rotation or end.
-    activity_id text COLLATE "C",
     activity_key bigint,
     observed_at timestamptz,
+    -- For the sweep: the last request about it while no activity has claimed it. Not updated afterwards, because it is
+    -- indexed, and registrations and feedback must not change indexes.
+    touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- The first 15 bytes of the SHA-256, which take 16 with their length.
+    token_digest bytea NOT NULL,
+    activity_id text COLLATE "C",
     -- The last claimant among installations. If set, the value is never an activity token.
     installation_kind text COLLATE "C",
     installation_hash bytea,
@@ -22,9 +26,6 @@ CREATE TABLE token_values (
     quarantine_reason text,
     -- The last push that APNs accepted.
     delivered_at timestamptz,
-    -- For the sweep: the last request about it while no activity has claimed it. Not updated afterwards, because it is
-    -- indexed, and registrations and feedback must not change indexes.
-    touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT token_values_pkey PRIMARY KEY (token_digest, scope_id),
     -- The only check, as in activities.
     CONSTRAINT token_values_owner_has_key CHECK ((activity_id IS NULL) = (activity_key IS NULL))

@@ -8,8 +8,8 @@ CREATE TABLE events (
     -- an id. The change feed relies on this.
     transaction_id xid8 NOT NULL DEFAULT pg_current_xact_id(),
     event_number bigint GENERATED ALWAYS AS IDENTITY,
-    drop_on date NOT NULL,
     recorded_at timestamptz NOT NULL DEFAULT now(),
+    drop_on date NOT NULL,
     -- registered, rotated, reactivated, dismissed, ended, taken-over, app-created, app-changed, …
     type text COLLATE "C" NOT NULL,
     -- Key id or subject; 'insecure' without authentication.
@@ -32,8 +32,8 @@ CREATE TABLE events (
 -- For events before a sweep has made the day's partition. They are deleted row by row.
 CREATE TABLE events_default PARTITION OF events DEFAULT;
 
--- The trail of one activity, newest first. A hash of the id takes a third of the bytes; queries compare the id too.
-CREATE INDEX events_of_activity ON events (hashtextextended(activity_id, 0), event_number);
+-- The trail of one activity. A hash of the id takes a third of the bytes; queries compare the id too.
+CREATE INDEX events_of_activity ON events (hashtextextended(activity_id, 0));
 
 -- The trail by rare type, and counts of rare types. Other types are found by number, so registrations write no entry
 -- here.

@@ -68,11 +68,13 @@ SELECT
     :scope, n.activity_id, n.installation_hash, n.subject, n.attributes_type, n.frequent_pushes_enabled,
     n.push_type, n.starts_at, n.started_at, n.expires_at, n.ended_at, n.end_reason, n.last_observed_at,
     n.aliases, n.aliases_observed_at, n.metadata, n.metadata_observed_at,
-    n.token, n.token_digest, n.token_observed_at, n.token_claimed_at, n.withheld, n.confirmed_at, n.revision, :now, :now
+    n.token, n.token_digest, n.token_observed_at, n.token_claimed_at, n.withheld, n.confirmed_at, n.revision, :now,
+    CASE WHEN n.ended_at IS NOT NULL OR n.expires_at <= :now THEN :now END
 FROM unnest(:rows::activity_write[]) AS n;
 
 -- name: activities.update
--- Updates locked rows by ctid, which other sessions cannot change: see Plans in 0001_apps_and_keys.sql.
+-- Updates locked rows by ctid, which other sessions cannot change: see Plans in 0001_apps_and_keys.sql. A row is written
+-- even if nothing changes (R1).
 UPDATE activities a
 SET installation_hash = n.installation_hash, subject = n.subject, attributes_type = n.attributes_type,
     frequent_pushes_enabled = n.frequent_pushes_enabled, push_type = n.push_type,
@@ -82,7 +84,8 @@ SET installation_hash = n.installation_hash, subject = n.subject, attributes_typ
     metadata = coalesce(n.metadata, a.metadata), metadata_observed_at = n.metadata_observed_at,
     token = n.token, token_digest = n.token_digest, token_observed_at = n.token_observed_at,
     token_claimed_at = n.token_claimed_at, withheld = n.withheld, confirmed_at = n.confirmed_at,
-    revision = n.revision, touched_at = :now
+    revision = n.revision,
+    touched_at = CASE WHEN n.ended_at IS NOT NULL OR n.expires_at <= :now THEN :now END
 FROM unnest(:rows::activity_write[]) AS n
 WHERE a.ctid = n.row_position AND a.scope_id = :scope::bigint::numeric;
 

@@ -11,22 +11,22 @@ SELECT set_config('enable_seqscan', 'off', true);
 SELECT set_config('statement_timeout', '2000', true);
 
 -- name: events.read-of-activity
--- One page of an activity's events. Compares the id too, because hashes may collide. With equality of the hash alone,
--- the order would be the order of numbers, and the planner would scan the trail from its end. Without the numeric scope
--- it would add all events of events_pkey. Index: events_of_activity.
-SELECT e.*
-FROM events e
-WHERE e.scope_id = :scope::bigint::numeric AND e.activity_id = :activity
-    AND hashtextextended(e.activity_id, 0) >= hashtextextended(:activity, 0)
-    AND (hashtextextended(e.activity_id, 0), e.event_number) < (hashtextextended(:activity, 0), :before)
-    AND (:installation::bytea IS NULL OR e.installation_hash = :installation)
-    AND (:subject::text IS NULL OR e.subject = :subject)
-    AND (:kind::text IS NULL OR e.aliases -> :kind ? :value)
-    AND (:type::text IS NULL OR e.type = :type)
-    AND (:since::timestamptz IS NULL OR e.recorded_at >= :since)
-    AND (:until::timestamptz IS NULL OR e.recorded_at < :until)
-ORDER BY hashtextextended(e.activity_id, 0) DESC, e.event_number DESC
-LIMIT :limit;
+-- One page of an activity's events. Compares the id too, because hashes may collide. All of them are found before the
+-- sort, because events_pkey does not fit a numeric scope and IS TRUE. Index: events_of_activity.
+WITH found AS MATERIALIZED (
+    SELECT e.*
+    FROM events e
+    WHERE e.scope_id = :scope::bigint::numeric AND e.activity_id = :activity
+        AND hashtextextended(e.activity_id, 0) = hashtextextended(:activity, 0)
+        AND (e.event_number < :before) IS TRUE
+        AND (:installation::bytea IS NULL OR e.installation_hash = :installation)
+        AND (:subject::text IS NULL OR e.subject = :subject)
+        AND (:kind::text IS NULL OR e.aliases -> :kind ? :value)
+        AND (:type::text IS NULL OR e.type = :type)
+        AND (:since::timestamptz IS NULL OR e.recorded_at >= :since)
+        AND (:until::timestamptz IS NULL OR e.recorded_at < :until)
+)
+SELECT e.* FROM found e ORDER BY e.event_number DESC LIMIT :limit;
 
 -- name: events.read-rare
 -- One page of the events of a rare type, ordered like the index. Index: events_rare.

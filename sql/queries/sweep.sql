@@ -34,7 +34,8 @@ WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids);
 SELECT a.ctid AS row_position, a.*
 FROM activities a
 WHERE a.scope_id = :scope AND (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
-    AND a.expires_at <= now() - :retention::interval AND a.touched_at <= now() - :retention::interval
+    AND a.expires_at <= now() - :retention::interval
+    AND (a.touched_at > now() - :retention::interval) IS NOT TRUE
 ORDER BY a.expires_at
 LIMIT :limit
 FOR UPDATE SKIP LOCKED;

@@ -153,7 +153,7 @@ extension JSONValue {
 
 extension TokenDigest {
     /// The key of the value's row. Computed once here, not in every statement.
-    init(_ token: PushToken) { self.init(bytes: Array(SHA256.hash(data: token.bytes))) }
+    init(_ token: PushToken) { self.init(bytes: Array(SHA256.hash(data: token.bytes).prefix(15))) }
 }
 
 extension InstallationHash {

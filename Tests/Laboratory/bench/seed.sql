@@ -10,7 +10,7 @@ WHERE app.bundle_id = 'com.example.food' AND s.environment = :'environment' \gse
 INSERT INTO activities (scope_id, activity_id, token, token_digest, token_observed_at,
     token_claimed_at, last_observed_at, started_at, expires_at, confirmed_at, aliases, aliases_observed_at,
     subject, created_at)
-SELECT :scope, 'a-' || n, t.token, sha256(t.token), t.at, t.at, t.at, t.at,
+SELECT :scope, 'a-' || n, t.token, substr(sha256(t.token), 1, 15), t.at, t.at, t.at, t.at,
     t.at + interval '8 hours', t.at,
     CASE WHEN :fan_out = 1 THEN '{"matchId": ["m-1"]}'
         ELSE jsonb_build_object('orderId', jsonb_build_array('o-' || n)) END,

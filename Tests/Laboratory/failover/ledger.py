@@ -31,7 +31,7 @@ class Acknowledged(NamedTuple):
 
     @property
     def digest(self):
-        return hashlib.sha256(bytes.fromhex(self.token)).digest()
+        return hashlib.sha256(bytes.fromhex(self.token)).digest()[:15]
 
 
 class Stale(NamedTuple):

@@ -149,7 +149,7 @@ struct ConsoleFilling {
             INSERT INTO installation_tokens (scope_id, installation_hash, kind, attributes_type,
                 has_one_owner, token, token_digest, observed_at, claimed_at, confirmed_at)
             SELECT \(scope.id), sha256(int8send(n)), 'start', 'DeliveryAttributes', false, t.token,
-                sha256(t.token), m.at, m.at, m.at
+                substr(sha256(t.token), 1, 15), m.at, m.at, m.at
             FROM generate_series(1, \(count / 4)::bigint) AS n
             CROSS JOIN LATERAL (SELECT convert_to('start ' || n, 'UTF8') AS token) AS t
             CROSS JOIN LATERAL (SELECT now() - (n % 96) * interval '1 hour' AS at) AS m

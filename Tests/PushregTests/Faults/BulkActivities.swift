@@ -17,7 +17,7 @@ struct BulkActivities {
         INSERT INTO activities (scope_id, activity_id, token, token_digest, token_observed_at,
             token_claimed_at, last_observed_at, started_at, expires_at, confirmed_at, aliases,
             aliases_observed_at, attributes_type, installation_hash, created_at)
-        SELECT \(scope), \(name)::text || '-' || n, t.token, sha256(t.token), t.at, t.at, t.at, t.at,
+        SELECT \(scope), \(name)::text || '-' || n, t.token, substr(sha256(t.token), 1, 15), t.at, t.at, t.at, t.at,
             t.at + interval '8 hours', t.at,
             jsonb_build_object(\(kind)::text, jsonb_build_array(\(unescaped: alias))), t.at, 'Delivery',
             sha256(int8send(n)), t.at

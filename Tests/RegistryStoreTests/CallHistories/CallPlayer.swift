@@ -215,8 +215,10 @@ struct CallService {
         self.database = database
         registries = (0..<instances).map { _ in database.anotherRegistry(isSilent: isSilent) }
         let tokens = (0..<Names.tokens).map { PushToken.sample($0).bytes }
-        let sorted: SQL =
-            "SELECT sha256(q.token) FROM unnest(\(tokens)) WITH ORDINALITY AS q (token, position) ORDER BY position"
+        let sorted: SQL = """
+            SELECT substr(sha256(q.token), 1, 15)
+            FROM unnest(\(tokens)) WITH ORDINALITY AS q (token, position) ORDER BY position
+            """
         digests = try await database.column(sorted, as: [UInt8].self)
         let pairs = try await database.pool.withSession { session in
             try session.execute(
