@@ -30,6 +30,7 @@ import Testing
         ("PORT", "$PORT", "PORT is not valid. It refers to another variable"),
         ("DATABASE_URL", "${{Postgres.DATABASE_URL}}", "DATABASE_URL is not valid. It refers to another variable"),
         ("PUSHREG_HOST", "%HOST%", "PUSHREG_HOST is not valid. It refers to another variable"),
+        ("PGSSLMODE", "no-verify", "The connection string or PGSSLMODE: invalid sslmode value"),
     ])
     func `A value for another program is refused with its cause`(_ name: String, _ value: String, _ words: String)
         async throws
