@@ -290,7 +290,7 @@ import Testing
         provider.change { $0.silentPaths = [path] }
         let browser = ConsoleBrowser()
         let reply = try await browser.signIn()
-        let words = "\(path) cannot be reached. Try again in a minute, or sign in with a key."
+        let words = "\(path) did not answer in time. Try again in a minute, or sign in with a key."
         #expect(reply.status == 503 && reply.words.contains(words), "\(reply.words)")
         #expect(try await browser.signIn(with: server.key(.auditor)).status == 303)
         provider.change { $0.silentPaths = [] }
