@@ -228,7 +228,7 @@ let package = Package(
         .testTarget(
             name: "PostgresDriverTests",
             dependencies: [
-                "EmbeddedPostgres", "PostgresDriver", "RegistryStore", "TestSupport",
+                "EmbeddedPostgres", "PostgresDriver", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict

@@ -113,6 +113,10 @@ import Testing
         ("postgres://u:p@\n hunter2@h/d", "contains white space"),
         ("u:hunter2@h:5432/d", "does not have a form that libpq knows"),
         ("Server=h;Port=5432;User Id=u;Password=hunter2", "has semicolons, as in .NET"),
+        ("host=h;port=5432;username=u;password=hunter2", "has semicolons, as in .NET"),
+        ("host=h:5432 dbname=d password=hunter2", "has a port in its host. Write it as port=PORT."),
+        ("postgres://u:hunter2@h/d?sslmode=verify_full", "has the unknown sslmode verify_full. Use one of disable"),
+        ("postgres://u:hunter2@h/d?sslmode=", "has the unknown sslmode. Use one of disable"),
     ])
     func `A connection string that libpq refuses is reported with the reason`(_ text: String, _ words: String) {
         let fault = ConnectionString.fault(in: text)
@@ -133,7 +137,7 @@ import Testing
     @Test(arguments: [
         "host=h", "postgresql:///d?host=/var/run/postgresql", "postgres://u:p@[::1]:5432/d", "postgres://u:p%40w@h/d",
         "postgres://u:p@a:5432,b:5433/d?target_session_attrs=read-write", "postgres://u:a?b=c@h/d",
-        "postgres://u@h/d?ssl=true",
+        "postgres://u@h/d?ssl=true", "host=::1", "host=/cloudsql/project:region:1",
         "postgresql://u:p@ep-cool-name-123456-pooler.eu-central-1.aws.neon.tech/d?sslmode=require&channel_binding=require",
         "host=s.postgres.database.azure.com port=5432 dbname=d user=u@s password=p sslmode=require",
         "postgres://u:p@ec2-1-2-3-4.compute-1.amazonaws.com:5432/d1", "postgres://%2Fvar%2Frun%2Fpostgresql/d",

@@ -27,6 +27,10 @@ import Testing
         ("PUSHREG_HOST", "localhost:8080", "--host must be an address or host name without"),
         ("PUSHREG_HOST", "http://0.0.0.0", "--host must be an address or host name without"),
         ("PORT", "http", "PORT must be an integer from 0 to 65535."),
+        ("PORT", "$PORT", "PORT is not valid. It refers to another variable"),
+        ("DATABASE_URL", "${{Postgres.DATABASE_URL}}", "DATABASE_URL is not valid. It refers to another variable"),
+        ("PUSHREG_HOST", "%HOST%", "PUSHREG_HOST is not valid. It refers to another variable"),
+        ("PGSSLMODE", "no-verify", "The connection string or PGSSLMODE: invalid sslmode value"),
     ])
     func `A value for another program is refused with its cause`(_ name: String, _ value: String, _ words: String)
         async throws

@@ -15,6 +15,9 @@ import Testing
         let connectionString = try await cluster.start()
         try await Program.run(["migrate", "--database-url", connectionString], gives: 0)
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("pgbouncer-\(UUID()).ini")
+        let certificate = try await TestCertificate()
+        // PgBouncer runs as another user.
+        chmod(certificate.key, 0o644)
         let settings = """
             [databases]
             d = \(connectionString)
@@ -24,6 +27,9 @@ import Testing
             unix_socket_dir =
             auth_type = any
             pool_mode = \(mode)
+            client_tls_sslmode = allow
+            client_tls_key_file = \(certificate.key)
+            client_tls_cert_file = \(certificate.certificate)
             """
         try Data(settings.utf8).write(to: file)
         // It refuses to run as root.
@@ -38,6 +44,10 @@ import Testing
         if isFine {
             let service = try await ServiceProcess.start(databaseURL: address)
             #expect(await service.stop() == 0)
+            for (parameter, words) in [
+                ("options=-csearch_path%3Dpublic", "The pooler refuses options of the connection string"),
+                ("sslmode=verify-full", "The connection string needs sslrootcert"),
+            ] { try await Program.run(["serve", "--database-url", "\(address)?\(parameter)"], gives: 64, words) }
         } else {
             let serve = ["serve", "--port", "0", "--database-url", address]
             try await Program.run(serve, gives: 69, "set pool_mode = session")

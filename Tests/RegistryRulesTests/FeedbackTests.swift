@@ -28,7 +28,7 @@ struct FeedbackTests {
 
     static let cases =
         [
-            Case(410, nil, .dropped), Case(410, "Unregistered", at: 10, .dropped),
+            Case(410, nil, .dropped), Case(410, "", .dropped), Case(410, "Unregistered", at: 10, .dropped),
             Case(410, "ExpiredToken", at: 11, .dropped), Case(410, "Unregistered", at: 9, .keptNewer),
             Case(410, "Unregistered", at: 90, .dropped), Case(400, "BadDeviceToken", .quarantined),
             Case(400, "DeviceTokenNotForTopic", .quarantined), Case(400, "BadDeviceToken", at: 9, .keptNewer),

@@ -239,7 +239,8 @@ import Testing
             }
             #expect(answers.count == 1)
         }
-        #expect(try await register(stranger.token(at: Date()))["detail"] == "The credentials are not valid.")
+        let strange = try await register(stranger.token(at: Date()))
+        #expect(strange["detail"] == "The JWT is not valid. It is not signed by a key of the configured issuer.")
         // A caller with a valid signature gets the cause.
         let late = try await register(honest.token(claims: ["exp": 1], at: Date()))
         #expect(late["detail"] == "The JWT is not valid. Its exp is in the past.")

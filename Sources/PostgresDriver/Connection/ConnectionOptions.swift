@@ -103,11 +103,14 @@ package enum ConnectionString {
         } catch {
             return fault(libpq: error.message ?? "", in: text)
         }
+        // libpq reads host=h;port=5432 as one value.
+        if !isURI(text), let host = options["host"], host.contains(#/;|^[^:/]+:[0-9]+$/#) {
+            return host.contains(";") ? fault(libpq: "", in: text) : "has a port in its host. Write it as port=PORT."
+        }
         if let mode = options["sslmode"], !sslModes.contains(mode) {
-            let shown = mode.allSatisfy { $0.isLetter || $0 == "-" } ? " \(mode)" : ""
+            let shown = mode.wholeMatch(of: /[A-Za-z_-]+/).map { " \($0.0)" } ?? ""
             let known = sslModes.joined(separator: ", ")
-            return
-                "has the unknown sslmode\(shown). Use one of \(known); require does not check certificates."
+            return "has the unknown sslmode\(shown). Use one of \(known); require does not check certificates."
         }
         let ports = (options["port"] ?? "").split(separator: ",")
         guard ports.allSatisfy({ Int($0).map { (1...65_535).contains($0) } ?? false }) else {
@@ -129,8 +132,7 @@ package enum ConnectionString {
         if text.hasPrefix("psql ") { return "begins with psql. Give only the URI after it, without quotation marks." }
         if text.lowercased().hasPrefix("jdbc:") { return "begins with jdbc:, which libpq does not know. Remove it." }
         if isURI(text), text.contains(where: \.isWhitespace) {
-            return
-                "is a URI that contains white space, such as a line break. Remove it, or write %20 for a space."
+            return "is a URI that contains white space, such as a line break. Remove it, or write %20 for a space."
         }
         guard let scheme = text.prefixMatch(of: #/([A-Za-z][A-Za-z0-9+.\-]*):///#)?.1, !isURI(text) else { return nil }
         return "begins with \(scheme)://, which libpq does not know. Begin it with postgresql://."

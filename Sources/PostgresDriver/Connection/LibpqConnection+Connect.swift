@@ -28,8 +28,7 @@ extension LibpqConnection {
                 return (link, nil)
             }
         }
-        let named = options.hosts
-        let hosts = named.filter { $0 != last } + named.filter { $0 == last }
+        let hosts = options.hosts.filter { $0 != last } + options.hosts.filter { $0 == last }
         var failures: [PostgresError] = []
         var skipped: ConnectionOptions.Host?
         for (index, host) in hosts.enumerated() {
@@ -90,7 +89,10 @@ extension LibpqConnection {
         close()
         // libpq checks most values of a connection string only here, before it contacts a server.
         if sqlState == nil, message.hasPrefix("invalid ") || message.hasPrefix("could not match ") {
-            return PostgresError(.misuse, "connection string: \(message)")
+            // libpq also reads its environment variables.
+            let variables = ProcessInfo.processInfo.environment.keys.filter { $0.hasPrefix("PG") }.sorted()
+            let places = ["connection string"] + variables
+            return PostgresError(.misuse, "\(places.joined(separator: " or ")): \(message)")
         }
         return PostgresError(.connectionFailed, message, outcome: .nothingTookEffect, sqlState: sqlState)
     }

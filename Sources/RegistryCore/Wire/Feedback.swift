@@ -20,7 +20,7 @@ package struct FeedbackReport: Sendable, Hashable {
     package var meaning: FeedbackMeaning {
         switch (status, reason) {
         case (200, _): .delivered
-        case (410, nil), (410, "Unregistered"), (410, "ExpiredToken"): .dead
+        case (410, nil), (410, ""), (410, "Unregistered"), (410, "ExpiredToken"): .dead
         case (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic"): .suspect
         default: .none
         }

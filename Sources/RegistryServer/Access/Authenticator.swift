@@ -87,7 +87,7 @@ struct Authenticator: Sendable {
             let token = try CompactJWT(text)
             guard let app = try await apps.app(bundleID, isAuthenticated: false) else {
                 tokens.keys.forgetFailure(of: bundleID)
-                throw Problem.invalidCredentials
+                throw CompactJWT.unverified
             }
             return try await tokens.user(of: token, named: name, app)
         }

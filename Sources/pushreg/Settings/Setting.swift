@@ -11,8 +11,6 @@ enum Setting: String, CaseIterable, Sendable {
     /// The config file, which cannot contain it.
     case config
 
-    private enum Kind { case text, number, truth }
-
     static let all = allCases.filter { $0 != .config }
 
     /// Such as `--request-timeout`.
@@ -34,14 +32,6 @@ enum Setting: String, CaseIterable, Sendable {
 
     var namesDatabase: Bool { self == .embedded || self == .databaseUrl }
 
-    private var kind: Kind {
-        switch (self, fallback) {
-        case (.adminPort, _), (_, .integer): .number
-        case (_, .bool): .truth
-        default: .text
-        }
-    }
-
     var fallback: JSONValue? {
         switch self {
         case .unsafeDurability, .migrate, .insecureNoAuth, .allowInternalJwks: false
@@ -60,10 +50,10 @@ enum Setting: String, CaseIterable, Sendable {
 
     /// Converts a variable's text. A text of another kind stays a text, which is refused when the value is read.
     func value(of text: String) -> JSONValue {
-        switch kind {
-        case .text: .string(text)
-        case .number: Int64(text).map(JSONValue.integer) ?? .string(text)
-        case .truth: Self.truths[text.lowercased()].map(JSONValue.bool) ?? .string(text)
+        switch (self, fallback) {
+        case (.adminPort, _), (_, .integer): Int64(text).map(JSONValue.integer) ?? .string(text)
+        case (_, .bool): Self.truths[text.lowercased()].map(JSONValue.bool) ?? .string(text)
+        default: .string(text)
         }
     }
 

@@ -39,8 +39,7 @@ struct FoundSetting: Sendable {
 
     /// The value with passwords masked.
     var shown: JSONValue {
-        if setting == .oidcClientSecret { return "***" }
-        if Self.isPEM(text ?? "") { return "***" }
+        if setting == .oidcClientSecret || Self.isPEM(text ?? "") { return "***" }
         guard setting == .databaseUrl else { return value }
         return .string(text.map(ConnectionString.masked) ?? "***")
     }
@@ -96,6 +95,9 @@ struct SettingSources: Sendable {
         if text.hasPrefix("#") || Int(text.prefix { $0 != " " }) != nil, text.contains("#") {
             return
                 "Its value contains a comment. Give the comment a line of its own; docker --env-file keeps it as part of a value."
+        }
+        if text.wholeMatch(of: /\$[A-Z_]+|\$[{(].*[})]|%[A-Z_]+%/) != nil {
+            return "It refers to another variable, and nothing replaced the reference by a value."
         }
         guard text.hasPrefix("tcp://"), variable.hasSuffix("_PORT") else { return nil }
         let service = variable.dropLast("_PORT".count).lowercased().replacing("_", with: "-")

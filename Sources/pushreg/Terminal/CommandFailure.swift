@@ -64,6 +64,11 @@ struct CommandFailure: Error, Sendable, CustomStringConvertible {
             self.init(.notPermitted, "Postgres requires a password, and the settings have none.")
         case (.connectionFailed, nil) where error.message?.contains("failed: Permission denied") == true:
             self.init(.notPermitted, "This user may not connect to Postgres: \(error.reason)")
+        case (.connectionFailed, _) where error.message?.contains("unsupported startup parameter") == true:
+            let remedy = "Remove options; ALTER ROLE … SET search_path = … sets a schema."
+            self.init(.usage, "The pooler refuses options of the connection string: \(error.reason) \(remedy)")
+        case (.connectionFailed, nil) where error.message?.contains("root certificate file") == true:
+            self.init(.usage, "The connection string needs sslrootcert, the file with Postgres's CA: \(error.reason)")
         case _ where SharedSessions.caused(error): self.init(.unavailable, "\(SharedSessions()) (\(error.reason))")
         default:
             self.init(.unavailable, "Postgres is not available: \(error.reason)")

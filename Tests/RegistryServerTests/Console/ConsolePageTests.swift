@@ -156,6 +156,7 @@ import Testing
         for words in [
             "One check needs attention.", "fsync = off", "The sweep is up to date.",
             "Registrations in the last 24 h: 1 in total", "aria-label=\"Drops in the last 24 h: none.\"",
+            "widget pushes", "ordinary notifications",
         ] { #expect(page.words.contains(words) || page.text.contains(words), "\(words)") }
         #expect(page.words.matches(of: /Attention:/).count == 1)
         for window in ["PT1H", "PT6H", "P7D", "P30D", "nonsense"] {

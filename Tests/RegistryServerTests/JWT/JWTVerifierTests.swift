@@ -88,6 +88,8 @@ import Testing
             ),
             (["iss": "https://evil.example"], nil, "Its iss is not the app's issuer."),
             (["exp": "4102444800"], nil, "Its exp must be a number."), (["exp": 1], nil, "Its exp is in the past."),
+            (["sub": .null], nil, "It has no sub."), (["nbf": "1"], nil, "Its nbf must be a number."),
+            (["nbf": 4_102_444_800_000], nil, "Its nbf must be in seconds."),
             (["aud": .null], nil, "It has no aud."), (["aud": "taxi"], nil, "Its aud is not the app's audience."),
             ([:], "client_id", "It has no client_id."),
             (["client_id": "taxi"], "client_id", "Its client_id is not the app's audience."),
@@ -103,6 +105,14 @@ import Testing
         } catch let problem as Problem {
             #expect(fault != nil && problem.detail == "The JWT is not valid. \(fault ?? "")")
         }
+    }
+
+    @Test(arguments: [
+        "v7Jx0kq3-abcDEF", "sb_publishable_ACJWlzQHlZjBrEguHvfOxg", "eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIn0..YQ.YQ.YQ",
+    ])
+    func `Opaque and encrypted tokens are named`(_ text: String) async {
+        let problem = await #expect(throws: Problem.self) { try await Self.verify(text) }
+        #expect(problem?.detail.hasSuffix("Opaque and encrypted tokens are refused.") == true)
     }
 
     @Test(

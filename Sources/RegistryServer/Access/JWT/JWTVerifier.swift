@@ -36,11 +36,11 @@ struct JWTVerifier: Sendable {
     }
 
     private func verify(_ token: CompactJWT, of app: App) async throws(Problem) -> VerifiedTokens.Proof {
-        guard let requirements = JWTRequirements(app.settings.jwt) else { throw Problem.invalidCredentials }
+        guard let requirements = JWTRequirements(app.settings.jwt) else { throw CompactJWT.unverified }
         // Without `kid`, only a signature check shows whether the key is known.
         let found = await keys.keys(of: app) { $0.names(token) || $0.verifies(token) }
         guard let found else { throw noKeys(of: app.bundleID) }
-        guard found.verifies(token) else { throw Problem.invalidCredentials }
+        guard found.verifies(token) else { throw CompactJWT.unverified }
         let (subject, validity) = try requirements.subject(of: token.claims, at: clock.date())
         return VerifiedTokens.Proof(
             user: Principal(role: .client, who: AuditName.user(subject), app: app.bundleID, subject: subject),
@@ -148,7 +148,7 @@ struct CompactJWT: Sendable {
         let parts = text.revealed.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let signature = Base64URL.decode(parts[2]), !signature.isEmpty,
             let header = Self.object(parts[0]), let claims = Self.object(parts[1])
-        else { throw Self.refusal("It is neither an API key nor a JWT in compact form.") }
+        else { throw Self.refusal("It is not an API key or a signed JWT. Opaque and encrypted tokens are refused.") }
         guard let algorithm = header["alg"]?.string.flatMap(SignatureAlgorithm.init(name:)) else {
             throw Self.refusal("Its alg must be RS256, ES256 or EdDSA.")
         }
@@ -174,6 +174,8 @@ struct CompactJWT: Sendable {
     }
 
     static func refusal(_ reason: String) -> Problem { Problem(.unauthenticated, "The JWT is not valid. \(reason)") }
+    /// Also for an unknown app and an app without an issuer, because strangers must not learn the difference.
+    static var unverified: Problem { refusal("It is not signed by a key of the configured issuer.") }
 }
 
 struct JWTRequirements: Sendable {
@@ -217,41 +219,38 @@ struct JWTRequirements: Sendable {
             throw CompactJWT.refusal("Its \(audienceClaim) is not the app's audience.")
         }
         let validity = try validity(of: claims, at: now.timeIntervalSince1970)
-        guard case .string(let text)? = claims[subjectClaim], let subject = try? UTF8Text.subject(text) else {
+        guard let subject = claims[subjectClaim] else { throw CompactJWT.refusal("It has no \(subjectClaim).") }
+        guard case .string(let text) = subject, let subject = try? UTF8Text.subject(text) else {
             throw CompactJWT.refusal("Its \(subjectClaim) must be 1 to 128 bytes of text without control characters.")
         }
         return (subject, validity)
     }
 
     private func validity(of claims: JSONObject, at now: TimeInterval) throws(Problem) -> Range<TimeInterval> {
-        guard let expiry = Self.seconds(claims["exp"]) else { throw CompactJWT.refusal("Its exp must be a number.") }
-        // The year 5138 in seconds, or 1973 in milliseconds.
-        guard expiry < 100_000_000_000 else { throw CompactJWT.refusal("Its exp must be in seconds.") }
-        guard now < expiry + Self.leeway else { throw CompactJWT.refusal("Its exp is in the past.") }
-        let end = expiry + Self.leeway
-        guard let start = claims["nbf"] else { return -.infinity..<end }
-        guard let start = Self.seconds(start), now >= start - Self.leeway else {
-            throw CompactJWT.refusal("Its nbf is in the future.")
-        }
-        return start - Self.leeway..<end
+        let end = try Self.seconds("exp", claims["exp"]) + Self.leeway
+        guard now < end else { throw CompactJWT.refusal("Its exp is in the past.") }
+        let start = try claims["nbf"].map { nbf throws(Problem) in try Self.seconds("nbf", nbf) - Self.leeway }
+        guard now >= start ?? now else { throw CompactJWT.refusal("Its nbf is in the future.") }
+        return (start ?? -.infinity)..<end
     }
 
-    private static func seconds(_ value: JSONValue?) -> TimeInterval? {
-        switch value {
-        case .integer(let seconds): TimeInterval(seconds)
-        case .number(let seconds): seconds
-        default: nil
-        }
+    private static func seconds(_ claim: String, _ value: JSONValue?) throws(Problem) -> TimeInterval {
+        let seconds: TimeInterval? =
+            switch value {
+            case .integer(let seconds): TimeInterval(seconds)
+            case .number(let seconds): seconds
+            default: nil
+            }
+        guard let seconds else { throw CompactJWT.refusal("Its \(claim) must be a number.") }
+        // The year 5138 in seconds, or 1973 in milliseconds.
+        guard seconds < 100_000_000_000 else { throw CompactJWT.refusal("Its \(claim) must be in seconds.") }
+        return seconds
     }
 
     /// One text, or an array of texts only.
     static func texts(_ value: JSONValue?) -> [String] {
-        switch value {
-        case .string(let text): return [text]
-        case .array(let values):
-            let texts = values.compactMap(\.string)
-            return texts.count == values.count ? texts : []
-        default: return []
-        }
+        guard case .array(let values)? = value else { return [value?.string].compactMap(\.self) }
+        let texts = values.compactMap(\.string)
+        return texts.count == values.count ? texts : []
     }
 }
