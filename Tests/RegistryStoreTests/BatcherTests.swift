@@ -148,6 +148,36 @@ import Testing
         #expect(sizes.withLock(\.self).sorted() == expected.sorted())
     }
 
+    @Test func `A second worker runs while a crowd waits`() async throws {
+        let sizes = Mutex<[Int]>([])
+        let isOpen = Mutex(false)
+        let batcher = Batcher<Int, Int>(workers: 1...2, largestBatch: 8, crowd: 4, timeout: .seconds(60)) { worker in
+            repeat {
+                let number = sizes.withLock { sizes in
+                    sizes.append(worker.requests.count)
+                    return sizes.count
+                }
+                while number == 1 && !isOpen.withLock(\.self) { await Task.yield() }
+                worker.complete(worker.requests.map { .success($0) }, after: .zero)
+            } while worker.takeNext()
+        }
+        await withTaskGroup { group in
+            group.addTask { _ = await Self.result(of: 0, batcher) }
+            while sizes.withLock(\.isEmpty) { await Task.yield() }
+            for number in 1...4 {
+                group.addTask { _ = await Self.result(of: number, batcher) }
+            }
+            while sizes.withLock(\.count) < 2 { await Task.yield() }
+            // Three are no crowd, so they wait for the first worker.
+            for number in 1...3 {
+                group.addTask { _ = await Self.result(of: number, batcher) }
+            }
+            while batcher.waitingCount < 3 && sizes.withLock(\.count) < 3 { await Task.yield() }
+            isOpen.withLock { $0 = true }
+        }
+        #expect(sizes.withLock(\.self) == [1, 4, 3])
+    }
+
     @Test func `Requests are not retried one by one while Postgres is unavailable`() async throws {
         let doubler = Doubler(fault: .unavailable)
         let results = await Self.submit([1, 2, -3], to: doubler.batcher(), doubler)

@@ -41,8 +41,9 @@ extension Batcher<RegistrationRequest, RegistrationResult> {
     /// Registrations of one scope share a transaction, in order of arrival.
     static func registrations(_ units: UnitsOfWork) -> Batcher {
         Batcher(
-            workers: 2...2,
+            workers: 1...2,
             largestBatch: 128,
+            crowd: 16,
             timeout: units.pool.requestTimeout,
             metrics: units.metrics.batches[.registrations],
             mayShare: { $0.scope.id == $1.scope.id },

@@ -8,7 +8,8 @@ import Synchronization
 /// takes all queued requests as one batch. As load grows, batches become larger and each request cheaper.
 ///
 /// Few workers make large batches, which cost the least. While Postgres waits for a disk or a network, more workers open,
-/// each with a share of the queue, because such waits overlap. Another worker also takes what a batch leaves in the queue.
+/// each with a share of the queue, because such waits overlap; so they do while many requests wait. Another worker also
+/// takes what a batch leaves in the queue.
 ///
 /// If one request of a batch fails, the requests are retried one by one, so that the others succeed.
 final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
@@ -39,6 +40,7 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
 
     private let workers: ClosedRange<Int>
     private let largestBatch: Int
+    private let crowd: Int
     private let capacity: Int
     private let timeout: Duration
     private let metrics: StoreMetrics.Batches?
@@ -49,12 +51,14 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
     /// - Parameters:
     ///   - workers: concurrent batches: normally, and at most.
     ///   - largestBatch: maximum requests per batch.
+    ///   - crowd: the number of waiting requests that opens further workers.
     ///   - capacity: maximum waiting requests. Further requests fail at once with 503, so that the others stay fast.
     ///   - timeout: limits a request's wait for its batch and answer together.
     ///   - metrics: records batch sizes, and the wait of each batch's first request.
     init(
         workers: ClosedRange<Int>,
         largestBatch: Int,
+        crowd: Int = .max,
         capacity: Int = 10_000,
         timeout: Duration,
         metrics: StoreMetrics.Batches? = nil,
@@ -63,6 +67,7 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
     ) {
         self.workers = workers
         self.largestBatch = largestBatch
+        self.crowd = crowd
         self.capacity = capacity
         self.timeout = timeout
         self.metrics = metrics
@@ -90,16 +95,20 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
 
     private func enqueue(_ waiting: Waiting) -> Admission {
         state.withLock { state in
-            let isBusy = state.busyWorkers >= openWorkers(state)
-            guard state.queue.count < capacity || !isBusy else { return .full }
             state.queue.append(waiting)
-            guard !isBusy else { return .queued }
-            state.busyWorkers += 1
-            return .free
+            if state.busyWorkers < openWorkers(state) {
+                state.busyWorkers += 1
+                return .free
+            }
+            guard state.queue.count > capacity else { return .queued }
+            state.queue.removeLast()
+            return .full
         }
     }
 
-    private func openWorkers(_ state: borrowing State) -> Int { state.isSlow ? workers.upperBound : workers.lowerBound }
+    private func openWorkers(_ state: borrowing State) -> Int {
+        state.isSlow || state.queue.count >= crowd ? workers.upperBound : workers.lowerBound
+    }
 
     /// Without waits, a batch takes less than a millisecond and 100 microseconds per request.
     fileprivate func took(_ time: Duration, for count: Int) {
@@ -116,7 +125,7 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
 
     private func work() async {
         // Another worker may have taken the request that opened this worker.
-        guard let first = nextBatch() else { return }
+        guard let first = nextBatch(isFirst: true) else { return }
         let worker = Worker(of: self, first)
         repeat { await finish(worker) } while worker.takeNext()
     }
@@ -138,9 +147,9 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
         error as? Problem ?? Problem(.unavailable, "The request was cancelled. Send it again.")
     }
 
-    /// Nil if the queue is empty; the worker is then free.
-    fileprivate func nextBatch() -> [Waiting]? {
-        guard let batch = takeBatch() else { return nil }
+    /// Nil if the queue is empty or fewer workers suffice; the worker is then free.
+    fileprivate func nextBatch(isFirst: Bool = false) -> [Waiting]? {
+        guard let batch = takeBatch(isFirst) else { return nil }
         if opensAnother() { Task { await work() } }
         metrics?.record(size: batch.count, wait: .now - batch[0].submitted)
         return batch
@@ -155,9 +164,9 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
         }
     }
 
-    private func takeBatch() -> [Waiting]? {
+    private func takeBatch(_ isFirst: Bool) -> [Waiting]? {
         state.withLock { state in
-            guard !state.queue.isEmpty else {
+            guard !state.queue.isEmpty, isFirst || state.busyWorkers <= openWorkers(state) else {
                 state.busyWorkers -= 1
                 return nil
             }
