@@ -123,9 +123,10 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
         return (state.queue.count + takers - 1) / takers
     }
 
-    private func work() async {
+    /// - Parameter takesRest: whether it runs a batch even if fewer workers suffice.
+    private func work(takesRest: Bool = false) async {
         // Another worker may have taken the request that opened this worker.
-        guard let first = nextBatch(isFirst: true) else { return }
+        guard let first = nextBatch(takesRest) else { return }
         let worker = Worker(of: self, first)
         repeat { await finish(worker) } while worker.takeNext()
     }
@@ -148,9 +149,9 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
     }
 
     /// Nil if the queue is empty or fewer workers suffice; the worker is then free.
-    fileprivate func nextBatch(isFirst: Bool = false) -> [Waiting]? {
-        guard let batch = takeBatch(isFirst) else { return nil }
-        if opensAnother() { Task { await work() } }
+    fileprivate func nextBatch(_ takesRest: Bool = false) -> [Waiting]? {
+        guard let batch = takeBatch(takesRest) else { return nil }
+        if opensAnother() { Task { await work(takesRest: true) } }
         metrics?.record(size: batch.count, wait: .now - batch[0].submitted)
         return batch
     }
@@ -164,9 +165,9 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
         }
     }
 
-    private func takeBatch(_ isFirst: Bool) -> [Waiting]? {
+    private func takeBatch(_ takesRest: Bool) -> [Waiting]? {
         state.withLock { state in
-            guard !state.queue.isEmpty, isFirst || state.busyWorkers <= openWorkers(state) else {
+            guard !state.queue.isEmpty, takesRest || state.busyWorkers <= openWorkers(state) else {
                 state.busyWorkers -= 1
                 return nil
             }
