@@ -150,36 +150,27 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
 
     /// Nil if the queue is empty or fewer workers suffice; the worker is then free.
     fileprivate func nextBatch(_ takesRest: Bool = false) -> [Waiting]? {
-        guard let batch = takeBatch(takesRest) else { return nil }
-        if opensAnother() { Task { await work(takesRest: true) } }
+        guard let (batch, opensAnother) = state.withLock({ takeBatch(&$0, takesRest) }) else { return nil }
+        if opensAnother { Task { await work(takesRest: true) } }
         metrics?.record(size: batch.count, wait: .now - batch[0].submitted)
         return batch
     }
 
-    /// Whether the batch left requests in the queue and another worker is free for them.
-    private func opensAnother() -> Bool {
-        state.withLock { state in
-            guard !state.queue.isEmpty, state.busyWorkers < workers.upperBound else { return false }
-            state.busyWorkers += 1
-            return true
+    /// Whether another worker is free for the requests that the batch leaves in the queue.
+    private func takeBatch(_ state: inout State, _ takesRest: Bool) -> (batch: [Waiting], opensAnother: Bool)? {
+        guard !state.queue.isEmpty, takesRest || state.busyWorkers <= openWorkers(state) else {
+            state.busyWorkers -= 1
+            return nil
         }
-    }
-
-    private func takeBatch(_ takesRest: Bool) -> [Waiting]? {
-        state.withLock { state in
-            guard !state.queue.isEmpty, takesRest || state.busyWorkers <= openWorkers(state) else {
-                state.busyWorkers -= 1
-                return nil
-            }
-            let count = min(share(state), largestBatch)
-            guard count > 1 else { return [state.queue.removeFirst()] }
-            let first = state.queue[0].request
-            var batch = Array(state.queue[..<count])
-            let rest = batch.filter { !mayShare(first, $0.request) }
-            if !rest.isEmpty { batch.removeAll { !mayShare(first, $0.request) } }
-            state.queue.replaceSubrange(..<count, with: rest)
-            return batch
-        }
+        let count = min(share(state), largestBatch)
+        let first = state.queue[0].request
+        var batch = Array(state.queue[..<count])
+        let rest = batch.filter { !mayShare(first, $0.request) }
+        if !rest.isEmpty { batch.removeAll { !mayShare(first, $0.request) } }
+        state.queue.replaceSubrange(..<count, with: rest)
+        let opensAnother = !state.queue.isEmpty && state.busyWorkers < workers.upperBound
+        if opensAnother { state.busyWorkers += 1 }
+        return (batch, opensAnother)
     }
 }
 
