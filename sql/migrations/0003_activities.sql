@@ -5,7 +5,7 @@ CREATE TYPE end_reason AS ENUM ('ended', 'dismissed');
 -- matter.
 CREATE TABLE activities (
     -- Columns that a rotation does not change come first, because Postgres logs a changed row from its first change to
-    -- its last.
+    -- its last. Bytes precede times, which Postgres aligns.
     scope_id bigint NOT NULL,
     -- Immutable. Orders the pages of an alias.
     activity_key bigint GENERATED ALWAYS AS IDENTITY,

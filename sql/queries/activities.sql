@@ -84,8 +84,7 @@ SET installation_hash = n.installation_hash, subject = n.subject, attributes_typ
     metadata = coalesce(n.metadata, a.metadata), metadata_observed_at = n.metadata_observed_at,
     token = n.token, token_digest = n.token_digest, token_observed_at = n.token_observed_at,
     token_claimed_at = n.token_claimed_at, withheld = n.withheld, confirmed_at = n.confirmed_at,
-    revision = n.revision,
-    touched_at = CASE WHEN n.ended_at IS NOT NULL OR n.expires_at <= :now THEN :now END
+    revision = n.revision, touched_at = CASE WHEN n.ended_at IS NOT NULL OR n.expires_at <= :now THEN :now END
 FROM unnest(:rows::activity_write[]) AS n
 WHERE a.ctid = n.row_position AND a.scope_id = :scope::bigint::numeric;
 
