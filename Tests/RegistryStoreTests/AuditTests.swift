@@ -195,7 +195,7 @@ import Testing
         try await activity.register(1, at: .minutesAgo(5), installation: .sample(7), aliases: [alias])
         try await activity.another("a-2").register(2, at: .minutesAgo(4), installation: .sample(8))
         try await activity.another("a-2").end(at: .minutesAgo(1))
-        let digests: SQL = "SELECT token_digest FROM activities WHERE activity_id = 'a-1'"
+        let digests: SQL = "SELECT sha256(token) FROM activities WHERE activity_id = 'a-1'"
         let digest = try await activity.database.column(digests, as: [UInt8].self)[0]
         let hash = InstallationHash.sample(7).bytes
         func find(_ search: ActivitySearch) async throws -> [UTF8Text] {

@@ -73,8 +73,7 @@ SELECT
 FROM unnest(:rows::activity_write[]) AS n;
 
 -- name: activities.update
--- Updates locked rows by ctid, which other sessions cannot change: see Plans in 0001_apps_and_keys.sql. A row is written
--- even if nothing changes (R1).
+-- Updates locked rows by ctid, which others cannot change: see Plans in 0001_apps_and_keys.sql. Always writes (R1).
 UPDATE activities a
 SET installation_hash = n.installation_hash, subject = n.subject, attributes_type = n.attributes_type,
     frequent_pushes_enabled = n.frequent_pushes_enabled, push_type = n.push_type,

@@ -29,7 +29,7 @@ CROSS JOIN LATERAL (
     WHERE its.scope_id = :scope AND its.activity_id = v.activity_id
     LIMIT 1
 ) AS a
-WHERE v.scope_id = :scope AND v.token_digest BETWEEN :first AND :last
+WHERE v.scope_id = :scope AND v.token_digest BETWEEN substr(:first::bytea, 1, 15) AND :last
 LIMIT :limit;
 
 -- name: audit.find-by-installation
@@ -71,14 +71,16 @@ FROM (
     (
         SELECT r.installation_hash
         FROM installation_tokens r
-        WHERE r.scope_id = :scope AND NOT r.has_one_owner AND r.token_digest BETWEEN :first AND :last
+        WHERE r.scope_id = :scope AND NOT r.has_one_owner
+            AND r.token_digest BETWEEN substr(:first::bytea, 1, 15) AND :last
         LIMIT :limit
     )
     UNION ALL
     (
         SELECT v.installation_hash
         FROM token_values v
-        WHERE v.scope_id = :scope AND v.installation_hash IS NOT NULL AND v.token_digest BETWEEN :first AND :last
+        WHERE v.scope_id = :scope AND v.installation_hash IS NOT NULL
+            AND v.token_digest BETWEEN substr(:first::bytea, 1, 15) AND :last
         LIMIT :limit
     )
 ) AS f

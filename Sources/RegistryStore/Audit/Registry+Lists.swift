@@ -113,7 +113,7 @@ extension ActivitySearch {
 }
 
 extension QueryValues {
-    /// The range of 32-byte digests that begin with `prefix`.
+    /// The range of digests, of at most 32 bytes, that begin with `prefix`.
     fileprivate static func digests(_ prefix: [UInt8]) -> QueryValues {
         ["first": prefix, "last": prefix + [UInt8](repeating: 0xFF, count: max(0, 32 - prefix.count))]
     }

@@ -8,8 +8,8 @@ import Synchronization
 /// takes all queued requests as one batch. As load grows, batches become larger and each request cheaper.
 ///
 /// Few workers make large batches, which cost the least. While Postgres waits for a disk or a network, more workers open,
-/// each with a share of the queue, because such waits overlap; so they do while many requests wait. Another worker also
-/// takes what a batch leaves in the queue.
+/// each with a share of the queue, because such waits overlap. They also open while many requests wait, and for what a
+/// batch leaves in the queue.
 ///
 /// If one request of a batch fails, the requests are retried one by one, so that the others succeed.
 final class Batcher<Request: Sendable, Output: Sendable>: Sendable {

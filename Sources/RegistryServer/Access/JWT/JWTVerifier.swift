@@ -230,7 +230,7 @@ struct JWTRequirements: Sendable {
         let end = try Self.seconds("exp", claims["exp"]) + Self.leeway
         guard now < end else { throw CompactJWT.refusal("Its exp is in the past.") }
         let start = try claims["nbf"].map { nbf throws(Problem) in try Self.seconds("nbf", nbf) - Self.leeway }
-        guard now >= start ?? now else { throw CompactJWT.refusal("Its nbf is in the future.") }
+        if let start, now < start { throw CompactJWT.refusal("Its nbf is in the future.") }
         return (start ?? -.infinity)..<end
     }
 
