@@ -202,7 +202,6 @@ struct RememberedKey: Sendable {
     let field: Secret
 
     func isBorne(by fields: HTTPFields) -> Bool {
-        let values = fields[values: .authorization]
-        return values.count == 1 && Secret(values[0]) == field
+        fields.value(.authorization).map { Secret($0) == field } ?? false
     }
 }

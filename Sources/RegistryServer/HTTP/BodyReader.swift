@@ -93,7 +93,7 @@ struct BodyReader: Sendable {
     }
 
     static func checkMediaType(_ fields: HTTPFields) throws(Problem) {
-        guard let text = fields[.contentType] else { throw unsupported("The request has no Content-Type.") }
+        guard let text = fields.value(.contentType) else { throw unsupported("The request has no Content-Type.") }
         if text != MediaType.json {
             let type = MediaType(text)
             if type.name == MediaType.json, !type.isJSON {
@@ -109,7 +109,7 @@ struct BodyReader: Sendable {
     }
 
     private static func checkEncoding(_ fields: HTTPFields) throws(Problem) {
-        guard (fields[.contentEncoding] ?? "identity").lowercased() == "identity" else {
+        guard (fields.value(.contentEncoding) ?? "identity").lowercased() == "identity" else {
             throw Problem(.unsupportedMediaType, "The body must not be compressed.")
         }
     }

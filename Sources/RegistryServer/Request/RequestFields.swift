@@ -3,6 +3,14 @@ import NIOCore
 import RegistryCore
 import Synchronization
 
+extension HTTPFields {
+    /// The same as the subscript, which allocates memory even for a single field.
+    func value(_ name: HTTPField.Name) -> String? {
+        guard let index = firstIndex(where: { $0.name == name }) else { return nil }
+        return self[(index + 1)...].contains { $0.name == name } ? self[name] : self[index].value
+    }
+}
+
 /// Such as `application/json; charset=utf-8`.
 struct MediaType: Sendable, Hashable {
     /// Lower-case.

@@ -127,7 +127,7 @@ struct RegistryResponder: Sendable {
         guard !located.isHeavy || route.cost == .heavyUnlessSmall else { return false }
         guard route.body != .none else { return true }
         // HTTP/2 requests can have no length.
-        guard let length = located.fields[.contentLength].flatMap(Int.init) else { return route.body == .single }
+        guard let length = located.fields.value(.contentLength).flatMap(Int.init) else { return route.body == .single }
         return length <= bodies.limits.singleBody
     }
 

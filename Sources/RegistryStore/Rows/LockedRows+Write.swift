@@ -7,18 +7,16 @@ struct RowWrite {
     let scope: Scope
 
     var statements: [SQL] {
-        let activities = rows.activities.values.filter(\.isWritten).map(ActivityWrite.init)
-        let values = rows.values.values.filter { $0.isWritten || $0.original != $0.value }
-        let owned = values.filter { $0.value.owner != $0.original?.owner }
-        let (removed, added) = aliasRows(activities)
+        let (activities, values) = (rows.activities.values, rows.values.values)
+        let (removed, added) = aliasRows
         // Inserts rows in the order of their keys, to avoid deadlocks.
-        let new = activities.filter { $0.row.original == nil }.sorted { $0.row.value.id < $1.row.value.id }
+        let new = activities.filter { $0.isWritten && $0.original == nil }.sorted { $0.value.id < $1.value.id }
         return write(.insertActivities, new, ["now": rows.now])
-            + write(.updateActivities, activities.filter { $0.row.original != nil }, ["now": rows.now])
+            + write(.updateActivities, activities.filter { $0.isWritten && $0.original != nil }, ["now": rows.now])
             + write("feedback.update-withholding", withheld)
             + AliasWrite.statements(removed: removed, added: added, in: scope)
-            + write(.insertValues, owned.filter { $0.original == nil }.sorted(by: hasLesserDigest).map(owner))
-            + write(.updateValues, owned.filter { $0.original != nil }.map(owner))
+            + write(.insertValues, owners { $0 == nil }.sorted { $0.value.digest < $1.value.digest })
+            + write(.updateValues, owners { $0 != nil })
             + values.filter(\.hasOtherInstallation).map(writeInstallation)
             + reports(about: values.filter { !$0.hasOtherInstallation })
             + installationStatements
@@ -29,12 +27,11 @@ struct RowWrite {
         rows.isEmpty ? [] : [query(["scope": scope.id, "rows": rows] + others)]
     }
 
-    private func hasLesserDigest(_ one: LockedRows.Row<TokenValue>, _ other: LockedRows.Row<TokenValue>) -> Bool {
-        one.value.digest < other.value.digest
-    }
-
-    private func owner(_ row: LockedRows.Row<TokenValue>) -> TokenOwnerWrite {
-        TokenOwnerWrite(value: row.value, key: row.value.owner.flatMap { rows.activities[$0.activityID]?.value.key })
+    private func owners(where isIncluded: (_ original: TokenValue?) -> Bool) -> [TokenOwnerWrite] {
+        let owned = rows.values.values.filter { $0.value.owner != $0.original?.owner && isIncluded($0.original) }
+        return owned.map(\.value).map { value in
+            TokenOwnerWrite(value: value, key: value.owner.flatMap { rows.activities[$0.activityID]?.value.key })
+        }
     }
 
     /// Activities without a request, but with a changed token value.
@@ -45,14 +42,14 @@ struct RowWrite {
     private func reports(about values: [LockedRows.Row<TokenValue>]) -> [SQL] {
         let new = values.filter { $0.original == nil && $0.value.owner == nil }
         let known = values.filter { $0.original != nil && $0.isWritten }
-        return write("feedback.insert-values", new.sorted(by: hasLesserDigest).map(\.value))
+        return write("feedback.insert-values", new.map(\.value).sorted { $0.digest < $1.digest })
             + write("feedback.update-values", known.map(\.value), ["now": rows.now])
     }
 
     /// The changes that keep `activity_aliases` equal to the activities' aliases.
-    private func aliasRows(_ activities: [ActivityWrite]) -> (removed: Set<AliasWrite>, added: Set<AliasWrite>) {
+    private var aliasRows: (removed: Set<AliasWrite>, added: Set<AliasWrite>) {
         var (removed, added): (Set<AliasWrite>, Set<AliasWrite>) = ([], [])
-        for row in activities.lazy.map(\.row) where row.hasOtherAliasRows {
+        for row in rows.activities.values where row.isWritten && row.hasOtherAliasRows {
             let before = row.original.map { AliasWrite.rows(of: $0) } ?? []
             let after = AliasWrite.rows(of: row.value)
             removed.formUnion(before.subtracting(after))
@@ -72,11 +69,9 @@ extension Query {
     fileprivate static let insertEvents: Query = "activities.insert-events"
 }
 
-private struct ActivityWrite: PostgresComposite {
-    let row: LockedRows.Row<Activity>
-
-    func encode(into columns: inout CompositeWriter) {
-        let activity = row.value
+extension LockedRows.Row<Activity>: PostgresArrayElement, PostgresEncodable, PostgresComposite {
+    package func encode(into columns: inout CompositeWriter) {
+        let activity = value
         columns.append(activity.position)
         columns.append(activity.id)
         columns.append(activity.installation)
@@ -89,9 +84,9 @@ private struct ActivityWrite: PostgresComposite {
         columns.append(activity.end?.reason)
         columns.append(activity.expiryRecordedAt)
         columns.append(activity.lastObservedAt)
-        columns.append(changed(activity.aliases?.value, row.original?.aliases?.value))
+        columns.append(changed(activity.aliases?.value, original?.aliases?.value))
         columns.append(activity.aliases?.observedAt)
-        columns.append(changed(activity.metadata?.value, row.original?.metadata?.value))
+        columns.append(changed(activity.metadata?.value, original?.metadata?.value))
         columns.append(activity.metadata?.observedAt)
         columns.append(activity.token?.token)
         columns.append(activity.token?.digest)
@@ -103,7 +98,7 @@ private struct ActivityWrite: PostgresComposite {
     }
 
     /// Nil for an unchanged value, which avoids encoding its JSON.
-    private func changed<Value: CanonicalValue>(_ new: Value?, _ stored: Value?) -> JSONB? {
+    private func changed<Content: CanonicalValue>(_ new: Content?, _ stored: Content?) -> JSONB? {
         new == stored ? nil : new?.jsonb
     }
 }
