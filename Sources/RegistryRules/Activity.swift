@@ -58,13 +58,14 @@ package struct Activity: Sendable, Hashable {
     }
 
     /// The smallest (time, reason) of all ends is kept (R4).
+    ///
+    /// - Returns: whether the end changed.
     package mutating func end(at time: Timestamp, reason: EndReason) -> Bool {
-        let isFirst = end == nil
         if let end, (end.at, end.reason.order) <= (time, reason.order) { return false }
         end = End(at: time, reason: reason)
         token?.token = nil
-        if isFirst { revision += 1 }
-        return isFirst
+        revision += 1
+        return true
     }
 
     /// Merges a start and a scheduled start, and recomputes the expiry (R5).

@@ -5,7 +5,7 @@ package struct LockedRows: Sendable {
     package let now: Timestamp
     /// Whether the scope has recent erasures. Names in requests must then be checked.
     package let hasErasures: Bool
-    package let lifetime: Duration
+    let settings: AppSettings
     /// A row and its state before the first request; `original` is nil for a new row.
     package struct Row<Value: Sendable>: Sendable {
         package let original: Value?
@@ -34,7 +34,7 @@ package struct LockedRows: Sendable {
     package init(
         now: Timestamp,
         hasErasures: Bool,
-        lifetime: Duration,
+        settings: AppSettings,
         lockedOwners: Set<ActivityID>,
         activities: [Activity],
         values: [TokenValue],
@@ -43,7 +43,7 @@ package struct LockedRows: Sendable {
     ) {
         self.now = now
         self.hasErasures = hasErasures
-        self.lifetime = lifetime
+        self.settings = settings
         self.lockedOwners = lockedOwners
         self.activities = Dictionary(uniqueKeysWithValues: activities.map { ($0.id, Row(original: $0, value: $0)) })
         self.values = Dictionary(uniqueKeysWithValues: values.map { ($0.digest, Row(original: $0, value: $0)) })
@@ -71,9 +71,9 @@ package struct LockedRows: Sendable {
         try registration.checkTimes(receivedAt: now)
         if let known, !registration.claimant.mayChange(known) { throw .notYours }
         let times = registration.times(for: known, value: value, receivedAt: now)
-        try registration.checkLifetime(known?.lifetime ?? lifetime, times)
-        if isErased(times.observedAt) { throw .erased }
-        var activity = known ?? Activity(registration, times, lifetime: lifetime)
+        try registration.checkLifetime(of: known, settings, times)
+        if isErased(times.statedAt) { throw .erased }
+        var activity = known ?? Activity(registration, times, lifetime: settings.activityLifetime)
         var effect =
             known == nil ? .registered : activity.merge(registration, times, in: installation(of: activity))
         let loser = claim(registration, for: activity, times)
@@ -100,14 +100,14 @@ package struct LockedRows: Sendable {
         try Plausibility.check([("/observedAt", observedAt)], receivedAt: now)
         let known = activities[id]?.value
         if let known, !claimant.mayChange(known) { throw .notYours }
-        var activity = known ?? Activity(id: id, startedAt: now, expiresAt: now + lifetime)
+        var activity = known ?? Activity(id: id, startedAt: now, expiresAt: now + settings.activityLifetime)
         let wasRunning = known.map { $0.end == nil && $0.expiresAt > now } ?? false
-        let isFirst = activity.end(at: observedAt ?? now, reason: reason)
+        let isChanged = activity.end(at: observedAt ?? now, reason: reason)
         if known == nil { activity.revision = 1 }
         activity.installation.keepFirst(claimant.installation)
         activity.subject.keepFirst(claimant.subject)
         store(activity)
-        if isFirst { record(NewAuditEvent(.ended, of: activity, by: actor)) }
+        if isChanged { record(NewAuditEvent(.ended, of: activity, by: actor)) }
         return wasRunning
     }
 

@@ -49,7 +49,7 @@ package struct Registration: Sendable {
             observedAt: observedAt,
             claimedAt: min(observedAt, now),
             statedAt: observedAt,
-            startedAt: min(startedAt ?? self.observedAt ?? now, now),
+            startedAt: min(startedAt ?? now, self.observedAt ?? now, now),
             startsAt: startsAt.flatMap { $0 > self.observedAt ?? now ? $0 : nil },
             receivedAt: now
         )
@@ -84,12 +84,13 @@ package struct Registration: Sendable {
 
     /// Throws if the registration has expired by its own times (R5).
     ///
-    /// An observation older than a lifetime cannot schedule a start, because the activity's tombstone may be gone (R4).
-    /// An import can, because its registry accepted it.
-    func checkLifetime(_ lifetime: Duration, _ times: Times) throws(Rejection) {
-        let isLate = observedAt.map { $0 + lifetime <= times.receivedAt } ?? false
+    /// An observation older than the retention of tombstones cannot schedule a start, because the activity's tombstone may
+    /// be gone (R4). An import can, because its registry accepted it.
+    func checkLifetime(of known: Activity?, _ settings: AppSettings, _ times: Times) throws(Rejection) {
+        let isLate = observedAt.map { $0 + settings.tombstoneRetention <= times.receivedAt } ?? false
         let start = max(times.startedAt, times.startsAt ?? times.startedAt)
-        guard !(isLate && !body.wasAccepted), start + lifetime > times.receivedAt else { throw .stale }
+        let end = start + (known?.lifetime ?? settings.activityLifetime)
+        guard !(isLate && !body.wasAccepted), end > times.receivedAt else { throw known?.end == nil ? .stale : .ended }
     }
 
     func claim(_ times: Times) -> TokenClaim? {

@@ -119,7 +119,7 @@ package struct TokenValue: Sendable, Hashable {
             if let quarantine, holder.claimedAt <= quarantine.at { return .quarantined }
             if isGuarded { return .guarded }
             if holder.claimedAt > time { return .keptNewer }
-            quarantine = Quarantine(at: time, kind: holder.kind, reason: report.feedback.reason ?? "")
+            quarantine = Quarantine(at: now, kind: holder.kind, reason: report.feedback.reason ?? "")
             return .quarantined
         }
     }

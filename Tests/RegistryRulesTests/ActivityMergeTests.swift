@@ -102,24 +102,60 @@ struct ExpiryTests {
         #expect(throws: Rejection.notYours) { try story.end(by: .subject("bob", .tablet)) }
     }
 
-    @Test func `A schedule before the start moves no lifetime, and one at its observation is none`() throws {
+    @Test func `The start is the least of its times, and a schedule at its observation is none`() throws {
         var story = Story()
         for _ in 1...2 { try story.register(at: 10, startedAt: 50, startsAt: 20) }
+        #expect(story.activity()?.startedAt == Story.minute(10))
         #expect(story.activity()?.startsAt == Story.minute(20))
-        #expect(story.activity()?.expiresAt == Story.minute(530))
+        #expect(story.activity()?.expiresAt == Story.minute(500))
         try story.register("b", token: 2, at: 10, startsAt: 10)
         #expect(story.activity("b")?.startsAt == nil)
         try story.register("c", token: 3, startsAt: 59)
         #expect(story.activity("c")?.startsAt == nil)
-        var late = Story(now: 500)
+        var late = Story(now: 499)
         try late.register(at: 10, startedAt: 50, startsAt: 20) { $0.wasAccepted = true }
         #expect(late.state() == .active)
     }
 
-    @Test func `An old observation is stale, also with a schedule, except in an import`() throws {
-        var story = Story(now: 490)
-        #expect(throws: Rejection.stale) { try story.register(at: 10, startsAt: 600) }
-        #expect(try story.register(at: 10, startsAt: 600) { $0.wasAccepted = true } == .registered)
+    @Test func `A scheduled activity takes tokens that were observed more than a lifetime before`() throws {
+        var first = Story()
+        #expect(try first.register(at: 10, startsAt: 600) == .registered)
+        var story = first.later(600)
+        #expect(try story.register(token: 2, at: 60, startsAt: 600) == .rotated)
+        #expect(try story.register("b", token: 3, at: 60, startsAt: 700) == .registered)
+    }
+
+    @Test func `An observation older than the tombstones schedules nothing, except in an import`() throws {
+        var story = Story(now: 10 + 7 * 1440)
+        #expect(throws: Rejection.stale) { try story.register(at: 10, startsAt: 20_000) }
+        #expect(try story.register("b", token: 2, at: 11, startsAt: 20_000) == .registered)
+        #expect(try story.register(at: 10, startsAt: 20_000) { $0.wasAccepted = true } == .registered)
+    }
+
+    @Test func `An end is final for a registration of any age`() throws {
+        var first = Story()
+        try first.register(at: 10)
+        try first.end()
+        var story = first.later(600)
+        #expect(throws: Rejection.ended) { try story.register(at: 20) }
+    }
+
+    @Test func `An earlier end replaces the end, with an event`() throws {
+        var story = Story()
+        try story.register(at: 10)
+        try story.end(at: 40)
+        try story.end(reason: .dismissed, at: 30)
+        try story.end(reason: .dismissed, at: 30)
+        #expect(story.activity()?.end?.reason == .dismissed)
+        #expect(story.activity()?.revision == 3)
+        #expect(story.events == [.registered, .ended, .ended])
+    }
+
+    @Test func `A confirmation without a time states its aliases at its receipt, after an erasure`() throws {
+        var story = Story()
+        try story.register(at: 10)
+        #expect(try story.register(aliases: .order("7"), erasedAt: 59) == .refreshed)
+        #expect(throws: Rejection.erased) { try story.register(aliases: .order("7"), erasedAt: 60) }
     }
 
     @Test func `An activity keeps the lifetime that its app had at the first receipt`() throws {

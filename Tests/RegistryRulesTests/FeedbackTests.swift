@@ -53,6 +53,12 @@ struct FeedbackTests {
         #expect(story.value()?.deliveredAt == (test.action == .delivered ? Story.minute(60) : nil))
     }
 
+    @Test func `A quarantine counts from its receipt, so that the guard sees old reports`() throws {
+        var story = try story(claimedAt: 5)
+        #expect(story.report(400, "BadDeviceToken", at: 10) == .quarantined)
+        #expect(story.value()?.quarantine?.at == Story.minute(60))
+    }
+
     @Test(arguments: cases) func `The action is retired for a former value, and unknown for an unknown value`(
         _ test: Case
     )
@@ -93,7 +99,7 @@ struct FeedbackTests {
         var story = try story()
         story.report(400, "BadDeviceToken", at: 10)
         #expect(story.report(400, "DeviceTokenNotForTopic", at: 30) == .quarantined)
-        #expect(story.value()?.quarantine == .init(at: Story.minute(10), kind: "update", reason: "BadDeviceToken"))
+        #expect(story.value()?.quarantine == .init(at: Story.minute(60), kind: "update", reason: "BadDeviceToken"))
         #expect(story.activity()?.withheld == .quarantined)
         #expect(story.report(410, at: 30) == .dropped)
         #expect(story.activity()?.withheld == .unregistered)

@@ -19,7 +19,7 @@ struct LifetimeTests {
             try story.end(reason: reason, at: minute)
         }
         #expect(story.activity()?.end == Activity.End(at: Story.minute(20), reason: .ended))
-        #expect(story.events == [.ended])
+        #expect(story.events == [.ended, .ended, .ended], "one for each change")
     }
 
     @Test func `An activity expires eight hours after its earliest start`() throws {
@@ -27,7 +27,7 @@ struct LifetimeTests {
         try story.register(at: 50)
         try story.register(at: 55, startedAt: 0)
         #expect(story.activity()?.expiresAt == Story.minute(480))
-        try story.register("b", token: 2, at: 50, startedAt: 64)
+        try story.register("b", token: 2, startedAt: 64)
         #expect(story.activity("b")?.startedAt == Story.minute(60), "a start is never after the first receipt")
         #expect(story.later(479).state() == .active)
         #expect(story.later(480).state() == .expired)
@@ -201,7 +201,7 @@ struct ClaimantTests {
 
     @Test func `An erased name is rejected, and nothing is stored`() {
         var story = Story()
-        #expect(throws: Rejection.erased) { try story.register(at: 10, isErased: true) }
+        #expect(throws: Rejection.erased) { try story.register(at: 10, erasedAt: 60) }
         #expect(story.activity() == nil)
     }
 }

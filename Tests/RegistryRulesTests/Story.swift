@@ -19,7 +19,7 @@ struct Story {
         rows = LockedRows(
             now: Self.minute(now),
             hasErasures: false,
-            lifetime: .seconds(8 * 3600),
+            settings: AppSettings(),
             lockedOwners: locked,
             activities: activities,
             values: values,
@@ -65,7 +65,7 @@ struct Story {
         installation: InstallationHash? = nil,
         aliases: AliasSet? = nil,
         claimant: Claimant = .any,
-        isErased: Bool = false,
+        erasedAt: Int = -1,
         _ change: (inout ActivityRegistration) -> Void = { _ in }
     ) throws(Rejection) -> RegistrationOutcome {
         var body = ActivityRegistration(token: token.map { PushToken(bytes: [$0]) })
@@ -82,7 +82,7 @@ struct Story {
             claimant: claimant,
             actor: "tester"
         )
-        return try rows.register(registration) { _ in isErased }
+        return try rows.register(registration) { $0 <= Self.minute(erasedAt) }
     }
 
     @discardableResult

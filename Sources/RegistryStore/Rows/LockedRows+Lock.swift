@@ -78,7 +78,7 @@ struct RowLocks {
         return LockedRows(
             now: clock.now,
             hasErasures: clock.hasErasures,
-            lifetime: scope.app.settings.activityLifetime,
+            settings: scope.app.settings,
             lockedOwners: owners,
             activities: activities,
             values: digests.isEmpty ? [] : try results[results.startIndex + 1].decode(TokenValue.self),

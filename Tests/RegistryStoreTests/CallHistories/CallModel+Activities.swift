@@ -15,19 +15,22 @@ extension CallModel {
 
     private func starts(_ call: Call) -> (at: Int, scheduled: Int?) {
         let seen = time(call.ago) ?? now
-        return (min(time(call.startedAgo) ?? seen, now), time(call.startsIn.map(-)).flatMap { $0 > seen ? $0 : nil })
+        let scheduled = time(call.startsIn.map(-)).flatMap { $0 > seen ? $0 : nil }
+        return (min(time(call.startedAgo) ?? now, seen, now), scheduled)
     }
 
     /// Why a registration changes nothing.
     private func refusal(_ call: Call, _ id: String) -> Problem.Code? {
         let (observed, start) = (time(call.ago), starts(call))
         if isSkewed(observed) || isSkewed(time(call.startedAgo)) { return .clockSkew }
-        if let known = activities[id], !mayChange(known, call) { return .notYours }
-        let isLate = observed.map { $0 + Self.lifetime <= now } ?? false
-        if isLate || max(start.at, start.scheduled ?? start.at) + Self.lifetime <= now { return .activityExpired }
+        let known = activities[id]
+        let isLate = observed.map { $0 + Self.retention <= now } ?? false
+        if let known, !mayChange(known, call) { return .notYours }
+        let begin = max(start.at, start.scheduled ?? start.at)
+        if isLate || begin + Self.lifetime <= now { return known?.endedAt == nil ? .activityExpired : .activityEnded }
         var names = [call.installation.map(Name.installation), call.user.map(Name.user)].compactMap(\.self)
         names += (call.givenAliases ?? [call.name].compactMap(\.self)).map(Name.alias)
-        let isErased = erasures[.activity(id)] != nil || isErased(names, times(call, id).observed)
+        let isErased = erasures[.activity(id)] != nil || isErased(names, times(call, id).stated)
         return isErased ? .activityEnded : nil
     }
 

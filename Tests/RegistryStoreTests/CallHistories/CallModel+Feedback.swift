@@ -61,7 +61,7 @@ extension CallModel {
     private mutating func apply(_ report: Call, isTrial: Bool) -> FeedbackAction {
         let token = report.token ?? 0
         var value = values[token] ?? Value()
-        let time = min(time(report.ago) ?? now, now)
+        let (now, time) = (now, min(time(report.ago) ?? now, now))
         if report.status == .dead {
             value.deadAt = max(value.deadAt ?? time, time)
             values[token] = value
@@ -76,7 +76,7 @@ extension CallModel {
             if let quarantine = value.quarantine, claimedAt <= quarantine.at { return .quarantined }
             if !isTrial, isGuarded(holder.kind) { return .guarded }
             if claimedAt > time { return .keptNewer }
-            values[token]?.quarantine = (time, holder.kind)
+            values[token]?.quarantine = (now, holder.kind)
             return .quarantined
         }
     }

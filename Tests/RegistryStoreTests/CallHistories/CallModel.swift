@@ -91,7 +91,7 @@ struct CallModel {
         case unregistered, purged, quarantined
     }
 
-    static let (minute, lifetime) = (1000, 480 * 1000)
+    static let (minute, lifetime, retention) = (1000, 480 * 1000, 7 * 1440 * 1000)
 
     /// The position of each token in the order of digests, which breaks ties.
     let ranks: [Int]
