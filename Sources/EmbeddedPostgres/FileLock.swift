@@ -15,16 +15,16 @@ final class FileLock: Sendable {
 
     /// Waits for the right to start or stop the server.
     ///
-    /// - Throws: `busy` after three minutes, which is longer than a start or stop may take.
+    /// - Throws: after half an hour, which is longer than a start or stop may take.
     static func transition(of place: DatabaseDirectory) throws(EmbeddedPostgresError) -> FileLock {
         let lock = try FileLock(place.transitionFile, owner: place.user)
-        let isOurs = try poll(for: .seconds(180)) { () throws(EmbeddedPostgresError) -> Bool? in
+        let isOurs = try poll(for: Server.patience) { () throws(EmbeddedPostgresError) -> Bool? in
             try lock.take(LOCK_EX, place.transitionFile) ? true : nil
         }
         guard isOurs == true else {
             throw EmbeddedPostgresError(
                 """
-                Another program has been starting or stopping Postgres in \(place.root) for three minutes. \
+                Another program has been starting or stopping Postgres in \(place.root) for half an hour. \
                 Find it with `fuser \(place.transitionFile)`, stop it and try again.
                 """
             )

@@ -9,7 +9,7 @@ struct Server: Sendable {
     let logger: Logger
 
     /// Longer than crash recovery, because an interrupted recovery starts again from its beginning.
-    private static let patience = Duration.seconds(1800)
+    static let patience = Duration.seconds(1800)
 
     func joinOrStart() throws(EmbeddedPostgresError) -> Postmaster {
         if let running = settled() {

@@ -63,6 +63,11 @@ import Testing
         #expect(throws: JSONFaultReason.self) { try UTF8Text.subject(text) }
     }
 
+    @Test(arguments: [" i", "i "]) func `An installation id that header fields cannot name is refused`(_ text: String) {
+        #expect(throws: JSONFaultReason.self) { try InstallationID(text) }
+        #expect(throws: Never.self) { try ActivityID(text) }
+    }
+
     /// Compared with Unicode's general categories.
     @Test func `Only control characters are refused`() {
         for value in UInt32(0)..<0x300 {

@@ -120,6 +120,26 @@ import Testing
         withExtendedLifetime(holders) {}
     }
 
+    @Test(
+        .service {
+            $0.trustTest()
+            $0.limits.unreadResponses = 8 * 400_000
+        }
+    )
+    func `A network has few large responses that it does not read`() async throws {
+        func ask(from address: String, times: Int = 1) throws -> RawConnection {
+            let text = "GET /openapi.json HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: \(address)\r\n\r\n"
+            return try RawConnection(port: server.port, sending: String(repeating: text, count: times))
+        }
+        // More than the buffers of its connection hold.
+        let holder = try ask(from: "9.9.9.9", times: 100)
+        try await until { await (try ask(from: "9.9.9.9")).read(past: "\r\n").hasPrefix("HTTP/1.1 503") }
+        #expect(await (try ask(from: "8.8.8.8")).read(past: "\r\n").hasPrefix("HTTP/1.1 200"))
+        holder.reset()
+        try await until { await (try ask(from: "9.9.9.9")).read(past: "\r\n").hasPrefix("HTTP/1.1 200") }
+        try await until { responder.bodies.responses.used == 0 }
+    }
+
     @Test(service(bodies: 80_000)) func `Chunks are counted as they arrive`() async throws {
         let chunk = "2000\r\n\(String(repeating: " ", count: 0x2000))\r\n"
         let fields = "Content-Type: application/json\r\nX-Forwarded-For: 9.9.9.9\r\nTransfer-Encoding: chunked\r\n\r\n"

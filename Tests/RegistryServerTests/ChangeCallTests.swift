@@ -129,9 +129,9 @@ import Testing
     }
 
     @Test(.service)
-    func `An instance accepts 64 streams, and refuses more with Retry-After until one ends`() async throws {
+    func `A key has 16 streams, and is refused more with Retry-After until one ends`() async throws {
         var streams: [RawConnection] = []
-        for _ in 0..<FollowerCount.limit {
+        for _ in 0..<FollowerCount.limitOfKey {
             let connection = try Self.open()
             _ = await connection.read(past: #""at":"#)
             streams.append(connection)
@@ -144,11 +144,25 @@ import Testing
         try await until { try await Self.open().read(past: "\r\n").hasPrefix("HTTP/1.1 200") }
     }
 
+    @Test func `An instance has 64 streams of all keys, and a key leaves room for the others`() throws {
+        let followers = FollowerCount()
+        var permits: [Permit] = []
+        for number in 0..<64 { permits.append(try followers.countFollower(of: UTF8Text("key \(number / 16)"))) }
+        for key in ["key 0", "key 4"] as [UTF8Text] {
+            #expect { try followers.countFollower(of: key) } throws: { "\($0)".contains("This instance has 64") }
+        }
+        permits.removeLast(16)
+        #expect(followers.value == 48)
+        #expect(throws: Problem.self) { try followers.countFollower(of: "key 0") }
+        permits.removeAll()
+        #expect(followers.value == 0)
+    }
+
     @Test(.service { $0.limits.stalledReader = .milliseconds(300) })
     func `A stream that stops reading is closed and makes room for others`() async throws {
         let scope = try await database.scope()
         var streams: [RawConnection] = []
-        for _ in 0..<FollowerCount.limit {
+        for _ in 0..<FollowerCount.limitOfKey {
             let connection = try Self.open(receiveBuffer: 4096)
             #expect(await connection.take(most: 15) == 15)
             streams.append(connection)

@@ -28,6 +28,17 @@ import Testing
         #expect(try Self.admit(1001, from: "192.0.2.2", to: &table) != nil)
     }
 
+    @Test func `Further requests of a connection count like connections, until they or it end`() throws {
+        var table = Table(most: 12, mostOfNetwork: 3)
+        let slot = try #require(try Self.admit(0, from: "192.0.2.1", to: &table)).slot
+        let isWithinLimit = [1, 1, 1, -1].map { table.addRequests($0, to: slot) }
+        #expect(isWithinLimit == [true, true, false, true])
+        #expect(try Self.admit(1, from: "192.0.2.1", to: &table) == nil)
+        table.remove(slot)
+        for number in 0..<3 { #expect(try Self.admit(number, from: "192.0.2.1", to: &table) != nil) }
+        #expect(try Self.admit(3, from: "192.0.2.1", to: &table) == nil)
+    }
+
     @Test(arguments: [
         ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1", "192.0.2.2", false), ("::ffff:192.0.2.1", "192.0.2.1", true),
         ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", true), ("2001:db8:1:2::1", "2001:db8:1:3::1", false),

@@ -24,8 +24,8 @@ struct JSONPointer: Sendable {
     private let index: Int?
     static let body = JSONPointer(base: "", index: nil)
 
-    /// Longer than any key of the API.
-    private static let longestKey = 64
+    /// Shorter than a token, longer than the names of members.
+    private static let longestKey = 63
 
     /// Such as `/reports/3/token`. Empty for the body.
     var text: String { index.map { "\(base)/\($0)" } ?? base }

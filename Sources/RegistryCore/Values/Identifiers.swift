@@ -37,6 +37,9 @@ package struct InstallationID: Sendable, Hashable, CustomStringConvertible {
 
     package init(_ rawValue: String) throws(JSONFaultReason) {
         self.rawValue = try UTF8Text(name: rawValue, maximumBytes: Self.maximumBytes)
+        guard rawValue.utf8.first != 0x20, rawValue.utf8.last != 0x20 else {
+            throw JSONFaultReason("must not begin or end with a space, because header fields cannot")
+        }
     }
 
     /// Constant, so that no log contains an id.

@@ -44,8 +44,8 @@ extension ScopedCall {
     func resolve() async throws -> Response {
         var parameters = ParameterReader(call: call)
         let inclusion = readInclusion(&parameters)
-        let body = try call.readChecked { ResolveBody.read(&$0) }
-        let includesMetadata = try parameters.checked(inclusion)
+        let read = parameters.body { json, _ in ResolveBody.read(&json) }
+        let (body, includesMetadata) = try parameters.checked(read, inclusion)
         let valid = body.aliases.compactMap { try? $0.get() }
         let limit = body.limitPerAlias
         let found =
@@ -120,8 +120,9 @@ extension ScopedCall {
         let longestLease = scope.app.settings.activityLifetime
         var parameters = ParameterReader(call: call)
         let includesMetadata = readInclusion(&parameters)
-        var request = try call.readChecked { PlanRequest.read(&$0, longestLease: longestLease) }
-        request.includesMetadata = try parameters.checked(includesMetadata)
+        let read = parameters.body { json, _ in PlanRequest.read(&json, longestLease: longestLease) }
+        var (request, inclusion) = try parameters.checked(read, includesMetadata)
+        request.includesMetadata = inclusion
         let position = try readPosition(of: request)
         let page = try await registry.plan(request, after: position, in: scope, by: who)
         return .json { json in

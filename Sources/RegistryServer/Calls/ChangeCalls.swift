@@ -17,7 +17,7 @@ extension ScopedCall {
         guard let format = ChangeFormat(call.fields, wantsLines: call.wantsLines) else {
             return try await changes(after: position, filter, limit: limit, wait: wait)
         }
-        let follower = try call.metrics.followers.countFollower()
+        let follower = try call.metrics.followers.countFollower(of: who)
         let (first, _) = try await call.parts.changeFeed.readBatch(after: position, in: scope)
         let stream = ChangeStream(call: self, filter: filter, format: format, first: first, follower: follower)
         // Without this field nginx buffers the response.

@@ -174,22 +174,25 @@ struct ChangeStream: ResponseStream {
 /// Limits change streams, so that they do not use all client connections of this instance.
 final class FollowerCount: Sendable {
     static let limit = 64
+    /// So that one app's followers leave room for the others.
+    static let limitOfKey = 16
 
-    private let count = Mutex(0)
-    var value: Int { count.withLock { $0 } }
+    private let counts = Mutex<[UTF8Text: Int]>([:])
+    var value: Int { counts.withLock { $0.values.reduce(0, +) } }
 
     /// The stream ends when the returned value is finished or deallocated.
-    func countFollower() throws(Problem) -> Permit {
-        let hasRoom = count.withLock { count in
-            guard count < Self.limit else { return false }
-            count += 1
-            return true
+    func countFollower(of key: UTF8Text) throws(Problem) -> Permit {
+        let full: (limit: Int, owner: String)? = counts.withLock { counts in
+            if counts.values.reduce(0, +) >= Self.limit { return (Self.limit, "This instance") }
+            if counts[key, default: 0] >= Self.limitOfKey { return (Self.limitOfKey, "This key") }
+            counts[key, default: 0] += 1
+            return nil
         }
-        guard hasRoom else {
-            let detail = "This instance has \(Self.limit) streams of changes, which is the maximum."
+        if let full {
+            let detail = "\(full.owner) has \(full.limit) streams of changes, which is the maximum."
             let remedy = "Request pages with `wait`, or try again later."
             throw Problem(.unavailable, "\(detail) \(remedy)", retryAfter: .seconds(5))
         }
-        return Permit { [self] in count.withLock { $0 -= 1 } }
+        return Permit { [self] in counts.withLock { $0[key] = $0[key, default: 1] == 1 ? nil : $0[key]! - 1 } }
     }
 }

@@ -109,6 +109,8 @@ extension ServerConfiguration {
         package var bodiesUnderWay = 64 * 1024 * 1024
         /// The same for bodies about one record, so that half-sent batches do not delay registrations.
         package var singleBodiesUnderWay = 16 * 1024 * 1024
+        /// The same for large responses, until they are read.
+        package var unreadResponses = 256 * 1024 * 1024
         /// From the end of the head to the end of the body.
         package var requestDeadline: Duration = .seconds(10)
         /// The minimum duration of a refusal for invalid credentials on a path with an app, so that the time does not

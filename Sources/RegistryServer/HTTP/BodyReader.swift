@@ -15,11 +15,14 @@ struct BodyReader: Sendable {
     /// Separate from `batches`, so that half-sent batches do not delay registrations.
     let singles: BodyBudget
     let batches: BodyBudget
+    /// For responses that are larger than a piece, until they are read.
+    let responses: BodyBudget
 
     init(_ limits: ServerConfiguration.Limits) {
         self.limits = limits
         singles = BodyBudget(limits.singleBodiesUnderWay)
         batches = BodyBudget(limits.bodiesUnderWay)
+        responses = BodyBudget(limits.unreadResponses)
     }
 
     /// Nil if the route expects no JSON.
@@ -115,7 +118,7 @@ struct BodyReader: Sendable {
     }
 }
 
-/// Limits the memory of undecoded bodies, in total and by network.
+/// Limits the memory of undecoded bodies or of unread responses, in total and by network.
 ///
 /// A network gets at most an eighth of the total and a quarter of the free part. Shares shrink as use grows, so a few
 /// networks cannot exclude others.
@@ -165,7 +168,7 @@ final class BodyReservation: Sendable {
             return true
         }
         guard isTaken else {
-            let detail = "Too many request bodies are in progress. Send the same request again."
+            let detail = "Too many large requests or responses are in progress. Send the same request again."
             let problem = Problem(.unavailable, detail)
             // The unread part of the body still arrives, so the connection cannot be reused.
             throw Refusal(problem: problem, fields: [.connection: "close"], metric: .refusedBodies)

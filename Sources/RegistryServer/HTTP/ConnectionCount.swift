@@ -48,6 +48,10 @@ final class ConnectionCount: Sendable {
         table.withLock { $0.mark(slot, isIdle: isIdle) }
     }
 
+    func addRequests(_ change: Int, to slot: ConnectionTable<any Channel>.Slot) -> Bool {
+        table.withLock { $0.addRequests(change, to: slot) }
+    }
+
     private var isWarningDue: Bool { warnings.isDue(at: ServiceClock.system.uptime()) }
 }
 
@@ -67,10 +71,13 @@ final class ConnectionSlot: ChannelInboundHandler {
         self.count = count
     }
 
-    func noteOpen(_ change: Int) {
-        let wasIdle = open == 0
+    /// - Returns: Whether the network is within its limit.
+    @discardableResult
+    func noteOpen(_ change: Int) -> Bool {
+        let before = open
         open += change
-        if wasIdle != (open == 0) { count.mark(slot, isIdle: open == 0) }
+        if (before == 0) != (open == 0) { count.mark(slot, isIdle: open == 0) }
+        return max(before, open) <= 1 || count.addRequests(change, to: slot)
     }
 }
 
@@ -98,6 +105,8 @@ struct ConnectionTable<Connection> {
         let connection: Connection
         let network: Name
         var isIdle = true
+        /// Active requests beyond the first.
+        var furtherRequests = 0
         /// The number of the last change between idle and busy. Orders connections by age of that change.
         var since: Int
     }
@@ -150,10 +159,21 @@ struct ConnectionTable<Connection> {
         entries.values[index].since = changes
     }
 
+    /// Further requests of an HTTP/2 connection count like connections.
+    ///
+    /// - Returns: Whether the network is within its limit.
+    mutating func addRequests(_ change: Int, to slot: Slot) -> Bool {
+        guard let index = entries.index(forKey: slot) else { return true }
+        let network = entries.values[index].network
+        entries.values[index].furtherRequests += change
+        counts[network, default: 0] += change
+        return network.isTrusted || counts[network, default: 0] <= mostOfNetwork
+    }
+
     mutating func remove(_ slot: Slot) {
-        guard let network = entries.removeValue(forKey: slot)?.network else { return }
-        let rest = counts[network, default: 1] - 1
-        counts[network] = rest == 0 ? nil : rest
+        guard let entry = entries.removeValue(forKey: slot) else { return }
+        let rest = counts[entry.network, default: 1] - 1 - entry.furtherRequests
+        counts[entry.network] = rest == 0 ? nil : rest
     }
 
     /// Among the networks with the most connections, the longest idle connection, or else the longest busy one. The

@@ -53,7 +53,7 @@ struct Exchange: Sendable {
     private let handler: NIOLoopBound<RequestHandler>
     private let number: Int
 
-    private static let pieceSize = 32 * 1024
+    static let pieceSize = 32 * 1024
 
     init(_ handler: RequestHandler, number: Int, on eventLoop: any EventLoop) {
         self.handler = NIOLoopBound(handler, eventLoop: eventLoop)
@@ -70,13 +70,17 @@ struct Exchange: Sendable {
     func send(_ response: Response) async {
         let heavyCall = response.heavyCall
         switch response.body {
-        case .bytes(let bytes) where heavyCall == nil || bytes.count <= Self.pieceSize:
+        case .bytes(let bytes) where bytes.count <= Self.pieceSize:
             // A caller that has read everything may call again at once.
             heavyCall?.finish()
             run { [number] in $0.write(response, for: number) }
         case .bytes(let bytes):
             await send(response, contentLength: bytes.count) {
-                try await write(ByteBuffer(bytes: bytes), beforeLastPiece: { heavyCall?.finish() })
+                for start in stride(from: 0, to: bytes.count, by: Self.pieceSize) {
+                    let piece = bytes[start..<min(start + Self.pieceSize, bytes.count)]
+                    if piece.endIndex == bytes.endIndex { heavyCall?.finish() }
+                    try await write(ByteBuffer(bytes: piece))
+                }
             }
         case .stream(let stream):
             await send(response, contentLength: nil) {
@@ -102,10 +106,9 @@ struct Exchange: Sendable {
     }
 
     /// Writes in pieces, because a reader must accept one piece before its deadline. Waits for the reader.
-    func write(_ bytes: ByteBuffer, beforeLastPiece: () -> Void = {}) async throws {
+    func write(_ bytes: ByteBuffer) async throws {
         var rest = bytes
         while rest.readableBytes > 0, let piece = rest.readSlice(length: min(Self.pieceSize, rest.readableBytes)) {
-            if rest.readableBytes == 0 { beforeLastPiece() }
             try await withCheckedThrowingContinuation { continuation in
                 run { [number] in $0.write(piece, for: number, continuation) }
             }

@@ -193,7 +193,7 @@ final class RequestHandler: ChannelDuplexHandler {
     private func update() {
         if state.isBusy != isBusy {
             isBusy.toggle()
-            slot?.noteOpen(isBusy ? 1 : -1)
+            if slot?.noteOpen(isBusy ? 1 : -1) == false, isBusy { return closeNow() }
         }
         if !state.isReadingBody { stopTimer(.body) }
         readIfAllowed()

@@ -18,6 +18,8 @@ struct Response: Sendable {
     var body = Body.bytes([])
     /// The heavy call of this response. It ends when only the last piece is unread, or the response is dropped.
     var heavyCall: Permit?
+    /// The memory of a large body, until the response is sent or dropped.
+    var reservation: BodyReservation?
     var requestID = ""
 
     static let noContent = Response(status: .noContent)

@@ -56,7 +56,11 @@ struct RegistryResponder: Sendable {
 
     private func respond(to located: RoutedRequest) async -> Response? {
         do {
-            return response(.success(try await perform(located)), to: located.request, located)
+            var made = try await perform(located)
+            if made.bytes.count > Exchange.pieceSize {
+                made.reservation = try bodies.responses.reserve(made.bytes.count, for: located.network)
+            }
+            return response(.success(made), to: located.request, located)
         } catch is ConnectionLost {
             return nil
         } catch {

@@ -30,13 +30,15 @@ private struct FullStateUnit {
     let request: InstallationRequest
     let scope: Scope
 
-    private static let tooManyActivities = Problem(
-        .invalidRequest,
-        """
-        The installation has more than \(Registry.mostRunningActivities) recent activities that have not ended, more than \
-        a phone can have, so its full state is rejected. End activities, and give each phone its own installationId.
-        """
-    )
+    private static let tooManyActivities = Problem(faults: [
+        JSONFault(
+            pointer: "/activities",
+            detail: """
+                cannot be compared with more than \(Registry.mostRunningActivities) recent activities that have not ended, \
+                more than a phone can have; end activities, and give each phone its own installationId
+                """
+        )
+    ])
 
     func applyFullState(
         in transaction: borrowing PostgresTransaction,

@@ -187,7 +187,8 @@ struct ConfigurationFile: Sendable {
         throw CommandFailure(.usage, "The config file \(path) must be one JSON object.")
     }
 
-    private static func text(_ path: String) throws(CommandFailure) -> String {
+    private static func text(_ name: String) throws(CommandFailure) -> String {
+        let path = name == "-" ? "/dev/stdin" : name
         if let file = UnreadableFile(path) {
             let status = file.code == EACCES ? CommandFailure.Status.notPermitted : .usage
             throw CommandFailure(status, "The config file \(path) cannot be read: \(file.reason).")

@@ -40,6 +40,9 @@ import Testing
         setting.clock.advance(by: .seconds(1))
         _ = await setting.refusal(kid: "new")
         #expect(setting.count == 2)
+        setting.clock.advance(by: .seconds(60))
+        #expect(await setting.refusal(kid: "newer", claims: ["iss": "stranger"]) == .unauthenticated)
+        #expect(setting.count == 2, "a stranger does not know the issuer")
     }
 
     @Test func `A withdrawn key is rejected after a limited time`() async throws {
@@ -57,7 +60,7 @@ import Testing
     @Test func `Without keys, a user gets a temporary error`() async throws {
         let setting = Setting(nil)
         #expect(await setting.refusal() == .unavailable)
-        #expect(await setting.refusal() == .unavailable)
+        #expect(await setting.refusal(claims: ["iss": "stranger"]) == .unauthenticated)
         #expect(setting.count == 1)
         setting.serve(TestIssuer.honest.keySet)
         setting.clock.advance(by: .seconds(60))
@@ -187,9 +190,13 @@ private struct Setting: Sendable {
     func knownUser(_ app: App) -> Principal? { verifier.knownUser(of: name(app), app) }
 
     /// The code of a refused token; nil for an accepted one.
-    func refusal(of issuer: TestIssuer = .honest, kid: JSONValue = "ec") async -> Problem.Code? {
+    func refusal(
+        of issuer: TestIssuer = .honest,
+        kid: JSONValue = "ec",
+        claims: JSONObject = [:]
+    ) async -> Problem.Code? {
         do {
-            _ = try await verifier.user(of: issuer.token(header: ["kid": kid], at: clock.now), app())
+            _ = try await verifier.user(of: issuer.token(header: ["kid": kid], claims: claims, at: clock.now), app())
             return nil
         } catch { return (error as? Problem)?.code }
     }

@@ -37,9 +37,11 @@ struct JWTVerifier: Sendable {
 
     private func verify(_ token: CompactJWT, of app: App) async throws(Problem) -> VerifiedTokens.Proof {
         guard let requirements = JWTRequirements(app.settings.jwt) else { throw CompactJWT.unverified }
+        // A stranger who does not know the issuer must not learn from the response or its time that the app exists.
+        let knowsIssuer = token.claims["iss"] == .string(requirements.issuer)
         // Without `kid`, only a signature check shows whether the key is known.
-        let found = await keys.keys(of: app) { $0.names(token) || $0.verifies(token) }
-        guard let found else { throw noKeys(of: app.bundleID) }
+        let found = await keys.keys(of: app) { !knowsIssuer || $0.names(token) || $0.verifies(token) }
+        guard let found else { throw knowsIssuer ? noKeys(of: app.bundleID) : CompactJWT.unverified }
         guard found.verifies(token) else { throw CompactJWT.unverified }
         let (subject, validity) = try requirements.subject(of: token.claims, at: clock.date())
         return VerifiedTokens.Proof(
