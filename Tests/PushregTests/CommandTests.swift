@@ -155,6 +155,12 @@ import Testing
         }
     }
 
+    @Test func `A config file comes through a pipe`() async throws {
+        let script = #"printf '{"port": 4711}' | "$0" config print --json --config -"#
+        let outcome = try await Program.run("/bin/sh", ["-c", script, Program.executable.path])
+        #expect(outcome.results.contains("4711"))
+    }
+
     private static func withFile<Value>(
         _ text: String,
         _ body: (_ path: String) async throws -> Value

@@ -189,12 +189,14 @@ struct ConfigurationFile: Sendable {
 
     private static func text(_ name: String) throws(CommandFailure) -> String {
         let path = name == "-" ? "/dev/stdin" : name
-        if let file = UnreadableFile(path) {
+        if name != "-", let file = UnreadableFile(path) {
             let status = file.code == EACCES ? CommandFailure.Status.notPermitted : .usage
-            throw CommandFailure(status, "The config file \(path) cannot be read: \(file.reason).")
+            throw CommandFailure(status, "The config file \(name) cannot be read: \(file.reason).")
         }
-        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-            throw CommandFailure(.usage, "The config file \(path) is not UTF-8 text.")
+        // String(contentsOfFile:) cannot read a pipe.
+        let bytes = FileHandle(forReadingAtPath: path).flatMap { try? $0.readToEnd() } ?? Data()
+        guard let text = String(data: bytes, encoding: .utf8) else {
+            throw CommandFailure(.usage, "The config file \(name) is not UTF-8 text.")
         }
         return text.hasPrefix("\u{FEFF}") ? String(text.dropFirst()) : text
     }
