@@ -7,6 +7,7 @@ package struct Activity: Sendable, Hashable {
     package var installation: InstallationHash?
     package var subject: UTF8Text?
     package var facts = ActivityFacts()
+    /// Later than `startedAt`.
     package var startsAt: Timestamp?
     /// The earliest start of all accepted registrations (R5).
     package var startedAt: Timestamp
@@ -41,7 +42,7 @@ package struct Activity: Sendable, Hashable {
     }
 
     /// The app's lifetime at first receipt (R5).
-    var lifetime: Duration { expiresAt - max(startedAt, startsAt ?? startedAt) }
+    var lifetime: Duration { expiresAt - (startsAt ?? startedAt) }
 
     /// Whether the end or expiry is stored. The token is then deleted, and resolve does not read the aliases.
     package var isOver: Bool { end != nil || expiryRecordedAt != nil }
@@ -73,7 +74,7 @@ package struct Activity: Sendable, Hashable {
         let lifetime = lifetime
         startedAt = min(startedAt, start)
         startsAt.keepFirst(scheduled)
-        expiresAt = max(startedAt, startsAt ?? startedAt) + lifetime
+        expiresAt = (startsAt ?? startedAt) + lifetime
     }
 }
 

@@ -88,8 +88,7 @@ package struct Registration: Sendable {
     /// be gone (R4). An import can, because its registry accepted it.
     func checkLifetime(of known: Activity?, _ settings: AppSettings, _ times: Times) throws(Rejection) {
         let isLate = observedAt.map { $0 + settings.tombstoneRetention <= times.receivedAt } ?? false
-        let start = max(times.startedAt, times.startsAt ?? times.startedAt)
-        let end = start + (known?.lifetime ?? settings.activityLifetime)
+        let end = (times.startsAt ?? times.startedAt) + (known?.lifetime ?? settings.activityLifetime)
         guard !(isLate && !body.wasAccepted), end > times.receivedAt else { throw known?.end == nil ? .stale : .ended }
     }
 

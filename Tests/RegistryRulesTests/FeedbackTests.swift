@@ -57,6 +57,9 @@ struct FeedbackTests {
         var story = try story(claimedAt: 5)
         #expect(story.report(400, "BadDeviceToken", at: 10) == .quarantined)
         #expect(story.value()?.quarantine?.at == Story.minute(60))
+        try story.register(token: 1)
+        #expect(story.activity()?.withheld == .quarantined)
+        #expect(story.report(400, "BadDeviceToken", at: 10) == .quarantined)
     }
 
     @Test(arguments: cases) func `The action is retired for a former value, and unknown for an unknown value`(

@@ -43,9 +43,9 @@ CROSS JOIN LATERAL (
 ) AS i;
 
 -- name: installations.lock-sharers
--- Locks the token slots that share some locked values, at most :limit per value. Omits values owned by an installation,
--- because these slots are withheld already. Indexes: token_values_pkey, installation_tokens_of_value,
--- installations_pkey.
+-- Locks the token slots that share some locked values, at most :limit per value, deliverable ones first. Omits values
+-- owned by an installation, because these slots are withheld already. Indexes: token_values_pkey,
+-- installation_tokens_of_value, installations_pkey.
 SELECT r.*, i.subject, i.aliases, i.aliases_observed_at
 FROM (
     SELECT its.token_digest
@@ -58,7 +58,7 @@ CROSS JOIN LATERAL (
     FROM installation_tokens its
     WHERE its.scope_id = :scope AND NOT its.has_one_owner AND its.token_digest = n.token_digest
         AND its.token IS NOT NULL
-    LIMIT :limit
+    ORDER BY its.withheld IS NOT NULL LIMIT :limit
     FOR UPDATE
 ) AS r
 CROSS JOIN LATERAL (
