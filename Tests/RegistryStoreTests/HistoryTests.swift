@@ -1,6 +1,5 @@
 import Foundation
 import PostgresDriver
-import RegistryCore
 import RegistryStore
 import TestSupport
 import Testing

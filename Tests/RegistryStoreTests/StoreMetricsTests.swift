@@ -1,6 +1,5 @@
 import PostgresDriver
 import RegistryCore
-import Synchronization
 import TestSupport
 import Testing
 

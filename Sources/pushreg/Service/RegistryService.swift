@@ -2,7 +2,6 @@ import Foundation
 import Logging
 import NIOCore
 import NIOPosix
-import RegistryCore
 import RegistryServer
 import RegistryStore
 import ServiceLifecycle

@@ -1,8 +1,6 @@
 import ArgumentParser
-import Foundation
 import RegistryCore
 import RegistryRules
-import RegistryServer
 import RegistryStore
 
 struct Import: AsyncParsableCommand {

@@ -4,8 +4,6 @@ import RegistryCore
 import RegistryStore
 import TestSupport
 
-@testable import RegistryServer
-
 struct ConsolePlace {
     typealias Page = (name: String, path: String, words: String)
 
