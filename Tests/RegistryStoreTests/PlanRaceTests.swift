@@ -72,8 +72,7 @@ import Testing
         let plan = try await TestPlan.make()
         let held = try await HeldTransaction(Self.insertion(in: plan), in: plan.database, commits: true)
         async let step = plan.step()
-        try await held.waitUntilSomebodyWaits()
-        try await held.release()
+        try await held.releaseOnceSomebodyWaits()
         #expect(try await step.waitReason == .leased)
     }
 

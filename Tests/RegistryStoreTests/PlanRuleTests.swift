@@ -26,8 +26,7 @@ import Testing
             commits: true
         )
         async let step = plan.step("plan-1")
-        try await feedback.waitUntilSomebodyWaits()
-        try await feedback.release()
+        try await feedback.releaseOnceSomebodyWaits()
         if hasFailed {
             #expect(try await step.waitReason == .backOff)
             #expect(try await plan.count("SELECT count(*) FROM start_leases WHERE failed_at IS NOT NULL") == 1)

@@ -90,8 +90,7 @@ import Testing
             let unit = RegistrationUnit(registrations: registrations, scope: activity.scope)
             return try session.transaction { try unit.mergeRegistrations(in: $0, locking: $1) }
         }
-        try await insertion.waitUntilSomebodyWaits()
-        try await insertion.release()
+        try await insertion.releaseOnceSomebodyWaits()
         let codes = try await results.map { result in
             if case .failure(let problem) = result { problem.code } else { nil as Problem.Code? }
         }

@@ -71,8 +71,7 @@ import Testing
         let locks: SQL = "SELECT FROM token_values WHERE scope_id = \(activity.scope.id) FOR UPDATE"
         let report = try await HeldTransaction(locks, in: activity.database)
         async let swept = activity.sweep(.tombstones)
-        try await report.waitUntilSomebodyWaits()
-        try await report.release()
+        try await report.releaseOnceSomebodyWaits()
         #expect(try await swept == 1)
         #expect(try await activity.rows(in: "token_values") == 0)
     }
