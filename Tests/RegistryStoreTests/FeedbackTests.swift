@@ -195,10 +195,8 @@ extension FeedbackOutcome {
         let activity = try await Self.make()
         let (start, isOver) = (ContinuousClock.now, Flag())
         async let mostOut = Self.mostOut(of: activity, until: isOver)
-        let actions = try await withThrowingTaskGroup(of: [FeedbackAction].self) { group in
-            for reporter in 0..<Self.reporters { group.addTask { try await Self.reportAll(reporter, in: activity) } }
-            return try await group.reduce(into: []) { $0 += $1 }
-        }
+        let actions = try await concurrently(0..<Self.reporters) { try await Self.reportAll($0, in: activity) }
+            .flatMap(\.self)
         let duration = start.duration(to: .now)
         isOver.raise()
         let most = try await mostOut

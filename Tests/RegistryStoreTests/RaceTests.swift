@@ -213,17 +213,12 @@ import Testing
 
     /// Runs all tasks concurrently. Refusals by the rules are ignored; other errors fail the test.
     private func race(_ step: @escaping @Sendable (_ task: Int, _ round: Int) async throws -> Void) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for task in 0..<Self.tasks {
-                group.addTask {
-                    for round in 0..<Self.rounds {
-                        do {
-                            try await step(task, round)
-                        } catch let problem as Problem where [409, 410].contains(problem.code.status) { continue }
-                    }
-                }
+        try await concurrently(0..<Self.tasks) { task in
+            for round in 0..<Self.rounds {
+                do {
+                    try await step(task, round)
+                } catch let problem as Problem where [409, 410].contains(problem.code.status) { continue }
             }
-            try await group.waitForAll()
         }
     }
 }

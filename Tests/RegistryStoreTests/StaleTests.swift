@@ -159,12 +159,9 @@ import Testing
         let activities = (100..<160).map { (number: $0, activity: activity.another("a-\($0)")) }
         for (number, activity) in activities { try await activity.register(number, at: .minutesAgo(30)) }
         try await database.run("UPDATE activities SET confirmed_at = now() - interval '3 hours'")
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { _ = try await registry.purgeStaleTokens(in: scope, by: "admin") }
-            for (number, activity) in activities where number.isMultiple(of: 2) {
-                group.addTask { _ = try await activity.register(number, at: .minutesAgo(1)) }
-            }
-            try await group.waitForAll()
+        async let purged = registry.purgeStaleTokens(in: scope, by: "admin")
+        try await concurrently(activities.filter { $0.number.isMultiple(of: 2) }) { number, activity in
+            _ = try await activity.register(number, at: .minutesAgo(1))
         }
         for (number, activity) in activities {
             let expected: PushToken? = number.isMultiple(of: 2) ? .sample(number) : nil
