@@ -108,13 +108,9 @@ import Testing
     @Test func `The next page begins after the last row`() async throws {
         for number in 10..<40 { try await activity.another("a-\(number)").register(number, at: .minutesAgo(5)) }
         try await confirm("9 days")
-        var (found, position): ([StaleToken], ListPosition?) = ([], .start)
-        while let start = position {
-            let page = try await registry.staleTokens(after: start, limit: 7, in: scope)
-            #expect(page.items.count <= 7)
-            found += page.items
-            position = page.next
-        }
+        let pages = try await readPages(\.next) { try await registry.staleTokens(after: $0, limit: 7, in: scope) }
+        #expect(pages.allSatisfy { $0.items.count <= 7 })
+        let found = pages.flatMap(\.items)
         #expect(found.count == 33 && Set(found.map { [$0.kind.name, "\($0.number)"] }).count == 33)
     }
 
@@ -163,6 +159,7 @@ import Testing
         try await concurrently(activities.filter { $0.number.isMultiple(of: 2) }) { number, activity in
             _ = try await activity.register(number, at: .minutesAgo(1))
         }
+        _ = try await purged
         for (number, activity) in activities {
             let expected: PushToken? = number.isMultiple(of: 2) ? .sample(number) : nil
             #expect(try await activity.currentToken() == expected, "\(number)")
