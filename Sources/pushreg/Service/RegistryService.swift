@@ -11,8 +11,6 @@ struct RegistryService: Service {
     let database: DatabaseSettings
     let settings: ServiceSettings
 
-    private static let gracePeriod = Duration.seconds(10)
-
     /// Runs until SIGTERM or SIGINT, which also stop a service that is still starting Postgres.
     func runUntilSignal() async throws {
         if settings.server.insecureNoAuth {
@@ -25,7 +23,7 @@ struct RegistryService: Service {
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: .lines(level: settings.logLevel)
         )
-        group.maximumGracefulShutdownDuration = Self.gracePeriod
+        group.maximumGracefulShutdownDuration = .seconds(10)
         do {
             try await ServiceGroup(configuration: group).run()
         } catch is CancellationError {
