@@ -61,13 +61,11 @@ struct DatabaseDirectory: Sendable {
         }
     }
 
-    /// In bytes (`sockaddr_un`).
-    private static let longestSocketPath = 107
-
     /// Accessible to its owner only. In /tmp if the path in `root` would be too long.
     func makeSocketDirectory() throws(EmbeddedPostgresError) -> String {
         let inside = "\(root)/socket"
-        let isShort = "\(inside)/.s.PGSQL.\(ServerSettings.port)".utf8.count <= Self.longestSocketPath
+        // The limit of `sockaddr_un` in bytes.
+        let isShort = "\(inside)/.s.PGSQL.\(ServerSettings.port)".utf8.count <= 107
         let directory = isShort ? inside : "/tmp/pushreg-\(user.id)-\(Self.hash(root))"
         if mkdir(directory, 0o700) != 0, errno != EEXIST { throw .system("make", directory) }
         // Another user may have created the directory in /tmp first. Links and directories of other users are rejected.

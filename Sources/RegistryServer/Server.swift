@@ -63,15 +63,12 @@ extension ServerConfiguration {
 /// glibc keeps freed memory for the thread that used it (malloc_trim(3)). After many large bodies, hundreds of MiB
 /// would stay resident and count against a container's limit.
 struct MemoryReturn: Service {
-    private static let interval = Duration.seconds(10)
-    /// In bytes above the smallest resident size, because a trim of a large heap takes milliseconds.
-    private static let growth = 32 << 20
-
     func run() async {
         await cancelWhenGracefulShutdown {
             var least = Self.residentBytes
-            while (try? await Task.sleep(for: Self.interval)) != nil {
-                if Self.residentBytes > least + Self.growth { Self.trim() }
+            while (try? await Task.sleep(for: .seconds(10))) != nil {
+                // Not for less than 32 MiB, because a trim of a large heap takes milliseconds.
+                if Self.residentBytes > least + (32 << 20) { Self.trim() }
                 least = min(least, Self.residentBytes)
             }
         }

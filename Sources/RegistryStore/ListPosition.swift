@@ -1,5 +1,3 @@
-import RegistryCore
-
 /// The position in a list after a page.
 package struct ListPosition: Sendable, Hashable {
     /// The part of the list, such as a kind of token: at most 255.

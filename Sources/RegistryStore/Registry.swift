@@ -13,7 +13,6 @@ package final class Registry: Sendable {
     let keyLookups: Batcher<APIKeyID, [APIKeyRecord]>
     let appLookups: Batcher<BundleID, App?>
 
-    var logger: Logger { units.logger }
     package var metrics: StoreMetrics { units.metrics }
     /// The pool's connections, and its units of work: those that wait, and those retried after an error without effect.
     package var connections: (idle: Int, busy: Int, opened: Int, failures: Int, waiting: Int, retries: Int) {

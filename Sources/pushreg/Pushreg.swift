@@ -33,13 +33,9 @@ struct Pushreg: AsyncParsableCommand {
                 try command.run()
             }
         } catch {
-            if let failure = CommandFailure(cause: error) { stop(failure) }
-            exit(withError: error)
+            guard let failure = CommandFailure(cause: error) else { exit(withError: error) }
+            Output.errors.note("pushreg: \(failure.sentence)")
+            Foundation.exit(failure.status.rawValue)
         }
-    }
-
-    private static func stop(_ failure: CommandFailure) -> Never {
-        Output.errors.note("pushreg: \(failure.sentence)")
-        Foundation.exit(failure.status.rawValue)
     }
 }

@@ -229,13 +229,9 @@ import Testing
         configuration.requestTimeout = .seconds(60)
         try await withPool(configuration: configuration) { pool in
             let start = ContinuousClock.now
-            await withTaskGroup(of: Void.self) { group in
-                for _ in 0..<200 {
-                    group.addTask {
-                        let error = try? await postgresError { try await pool.run("SELECT 1") }
-                        #expect(error?.code == .connectionFailed)
-                    }
-                }
+            try await concurrently(0..<200) { _ in
+                let error = try await postgresError { try await pool.run("SELECT 1") }
+                #expect(error.code == .connectionFailed)
             }
             #expect(start.duration(to: .now) < .seconds(5))
         }

@@ -141,21 +141,16 @@ import Testing
             "CREATE TABLE counters (id int PRIMARY KEY, count int)",
             "INSERT INTO counters VALUES (1, 0)"
         )
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for task in 0..<64 {
-                group.addTask {
-                    for number in 0..<50 {
-                        let expected = task * 1000 + number
-                        let echoed = try await pool.withSession { session in
-                            try session.pipeline([
-                                "UPDATE counters SET count = count + 1 WHERE id = 1", "SELECT \(expected)",
-                            ])[1][0].decode(Int.self)
-                        }
-                        #expect(echoed == expected)
-                    }
+        try await concurrently(0..<64) { task in
+            for number in 0..<50 {
+                let expected = task * 1000 + number
+                let echoed = try await pool.withSession { session in
+                    try session.pipeline([
+                        "UPDATE counters SET count = count + 1 WHERE id = 1", "SELECT \(expected)",
+                    ])[1][0].decode(Int.self)
                 }
+                #expect(echoed == expected)
             }
-            try await group.waitForAll()
         }
         #expect(try await pool.value(Int.self, "SELECT count FROM counters") == 3200)
         #expect(pool.statistics.connects <= 4)

@@ -60,12 +60,7 @@ func withPool<Value>(
     _ body: (PostgresPool) async throws -> Value
 ) async throws -> Value {
     let pool = PostgresPool(configuration: configuration)
-    let result: Result<Value, any Error>
-    do {
-        result = .success(try await body(pool))
-    } catch { result = .failure(error) }
-    await pool.shutdown()
-    return try result.get()
+    return try await perform({ try await body(pool) }, andThen: { await pool.shutdown() })
 }
 
 func postgresError(
@@ -125,16 +120,11 @@ extension PostgresPool {
         _ retry: RetryPolicy = .ifSafe
     ) async throws -> [Value] {
         let meeting = Rendezvous(width)
-        return try await withThrowingTaskGroup(of: Value.self) { group in
-            for _ in 0..<width {
-                group.addTask {
-                    try await self.withSession(retry) { session in
-                        meeting.arrive()
-                        return try session.execute(question)[0].decode(Value.self)
-                    }
-                }
+        return try await concurrently(0..<width) { _ in
+            try await self.withSession(retry) { session in
+                meeting.arrive()
+                return try session.execute(question)[0].decode(Value.self)
             }
-            return try await group.reduce(into: []) { $0.append($1) }
         }
     }
 

@@ -6,11 +6,10 @@ import TestSupport
 /// A Postgres with a port and with settings that `EmbeddedPostgres` fixes, in a directory below /tmp. It ends with its
 /// last user, or with the test run.
 final class ThrowawayCluster: Sendable {
+    private static let first = Task { try await start() }
     static var shared: ThrowawayCluster {
         get async throws { try await first.value }
     }
-
-    private static let first = Task { try await start() }
 
     let directory: String
     let port: Int
@@ -25,7 +24,7 @@ final class ThrowawayCluster: Sendable {
         settings: [String: String] = [:],
         prepare: @escaping @Sendable (String) throws -> Void = { _ in }
     ) async throws -> ThrowawayCluster {
-        try await onThread { Result { try ThrowawayCluster(settings: settings, prepare: prepare) } }.get()
+        try await onOwnThread { try ThrowawayCluster(settings: settings, prepare: prepare) }
     }
 
     private init(settings: [String: String], prepare: (String) throws -> Void) throws {
@@ -54,14 +53,12 @@ final class ThrowawayCluster: Sendable {
 
     var tcpString: String { "host=127.0.0.1 port=\(port) user=postgres dbname=postgres sslmode=disable" }
 
-    func resume() async throws {
-        try await onThread { Result { try self.launch() } }.get()
-    }
+    func resume() async throws { try await onOwnThread { try self.launch() } }
 
     private func launch() throws { try run("pg_ctl", "start", "-w", "-s", "-D", files, "-l", directory + "/log") }
 
     func stop() async throws {
-        try await onThread { Result { try self.run("pg_ctl", "stop", "-w", "-s", "-D", self.files) } }.get()
+        try await onOwnThread { try self.run("pg_ctl", "stop", "-w", "-s", "-D", self.files) }
     }
 
     private func configure(_ settings: [String: String]) throws {

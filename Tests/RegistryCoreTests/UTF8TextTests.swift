@@ -3,12 +3,10 @@ import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct UTF8TextTests {
     /// Texts that are equal as `String` and have different bytes.
-    static let pairs: [(String, String)] = [
+    @Test(arguments: [
         ("\u{212A}-1", "K-1"), ("caf\u{E9}", "cafe\u{301}"), ("\u{212B}", "\u{C5}"), ("\u{37E}", ";"),
         ("\u{1E9B}\u{323}", "\u{17F}\u{323}\u{307}"), ("\u{AC00}", "\u{1100}\u{1161}"),
-    ]
-
-    @Test(arguments: pairs)
+    ])
     func `Texts that are equal as Strings differ if their bytes differ`(_ one: String, _ other: String) throws {
         // The control: they are equal as `String`.
         #expect(one == other)

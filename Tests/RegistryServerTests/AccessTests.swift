@@ -57,10 +57,6 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(15))) struct AliasPolicyTests {
-    private static let key = Principal(role: .client, who: "prc_1")
-    private static let user = Principal(role: .client, who: "user:u-1", subject: "u-1")
-    private static let backends = [Role.sender, .admin, .root].map { Principal(role: $0, who: "k") }
-
     /// The kind and value of an alias, whether a publishable key may set it, and whether the user u-1 may set it.
     @Test(arguments: [
         ("liveactivityId", "order-42", true, true), ("userId", "u-1", false, true), ("userId", "u-2", false, false),
@@ -74,9 +70,9 @@ import Testing
         func allows(_ principal: Principal) -> Bool {
             (try? AliasPolicy(app).check([.sample("liveactivityId", "x"), .sample(kind, value)], by: principal)) != nil
         }
-        #expect(allows(Self.key) == keyMay)
-        #expect(allows(Self.user) == userMay)
-        for backend in Self.backends { #expect(allows(backend)) }
+        #expect(allows(Principal(role: .client, who: "prc_1")) == keyMay)
+        #expect(allows(Principal(role: .client, who: "user:u-1", subject: "u-1")) == userMay)
+        for backend in [Role.sender, .admin, .root] { #expect(allows(Principal(role: backend, who: "k"))) }
     }
 
     /// Composed and decomposed "é" are equal in Swift, but different users.

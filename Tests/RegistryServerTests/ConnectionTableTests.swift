@@ -118,18 +118,14 @@ private struct PlainConnections {
         if !isTrusted, all.count(where: { $0.network == network }) >= mostOfNetwork { return (false, nil) }
         var closing: Int?
         if all.count >= most {
-            closing = evictionCandidate()
+            let candidates = all.filter { !$0.isTrusted || $0.isIdle }
+            closing = candidates.max { rank($0).lexicographicallyPrecedes(rank($1)) }?.name
             guard let closing else { return (false, nil) }
             remove(closing)
         }
         time += 1
         all.append(Connection(name: name, network: network, isTrusted: isTrusted, since: time))
         return (true, closing)
-    }
-
-    private func evictionCandidate() -> Int? {
-        let candidates = all.filter { !$0.isTrusted || $0.isIdle }
-        return candidates.max { rank($0).lexicographicallyPrecedes(rank($1)) }?.name
     }
 
     private func rank(_ connection: Connection) -> [Int] {

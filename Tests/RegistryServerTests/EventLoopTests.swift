@@ -3,7 +3,6 @@ import NIOCore
 import NIOEmbedded
 import NIOPosix
 import PostgresDriver
-import RegistryCore
 import RegistryStore
 import Synchronization
 import TestSupport

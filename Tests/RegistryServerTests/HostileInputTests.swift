@@ -87,15 +87,11 @@ import Testing
     @Test(impatient(.milliseconds(500)))
     func `A request that stops at any byte changes nothing and blocks nothing`() async throws {
         let whole = Self.put(Self.bytes(#"{"token":"00ff"}"#))
-        try await withThrowingTaskGroup(of: String.self) { group in
-            for count in 1..<whole.count {
-                group.addTask {
-                    let connection = try RawConnection(port: server.port)
-                    connection.send(Array(whole.prefix(count)))
-                    return await connection.read()
-                }
-            }
-            for try await answer in group { #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 4"), "\(answer)") }
+        try await concurrently(1..<whole.count) { count in
+            let connection = try RawConnection(port: server.port)
+            connection.send(Array(whole.prefix(count)))
+            let answer = await connection.read()
+            #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 4"), "\(answer)")
         }
         try await Self.goesOn()
         // Valid calls need a service with long deadlines.

@@ -5,8 +5,6 @@ import RegistryStore
 import TestSupport
 import Testing
 
-@testable import RegistryServer
-
 /// Cases from real backends, with their real times. Minutes are minutes ago.
 @Suite(.service, .timeLimit(.minutes(15))) struct LifeTests {
     private let life = Life()

@@ -160,35 +160,15 @@ import Testing
     private static func input(_ seeds: [[UInt8]], _ random: inout SeededGenerator) -> [UInt8] {
         let (left, right) = (seeds.randomElement(using: &random) ?? [], seeds.randomElement(using: &random) ?? [])
         switch Int.random(in: 0..<10, using: &random) {
-        case 0: return (0..<Int.random(in: 0..<40, using: &random)).map { _ in byte(&random) }
+        case 0: return (0..<Int.random(in: 0..<40, using: &random)).map { _ in random.byte() }
         case 1...3:
             let head = left.prefix(Int.random(in: 0...left.count, using: &random))
             return Array(head + right.suffix(Int.random(in: 0...right.count, using: &random)))
         case 4: return left
         default:
             var bytes = left
-            for _ in 0...Int.random(in: 0..<4, using: &random) { mutate(&bytes, &random) }
+            for _ in 0...Int.random(in: 0..<4, using: &random) { random.mutate(&bytes) }
             return bytes
-        }
-    }
-
-    private static let telling =
-        Array("\"\\{}[],:0123456789-+.eE%/?&=;TZPn \u{0}\u{1F}\u{7F}".utf8) + [0x80, 0xC3, 0xED, 0xEF, 0xF0, 0xFF]
-
-    private static func byte(_ random: inout SeededGenerator) -> UInt8 {
-        let isTelling = Bool.random(using: &random)
-        return isTelling ? telling.randomElement(using: &random) ?? 0 : .random(in: 0...255, using: &random)
-    }
-
-    private static func mutate(_ bytes: inout [UInt8], _ random: inout SeededGenerator) {
-        let index = Int.random(in: 0...bytes.count, using: &random)
-        switch Int.random(in: 0..<6, using: &random) {
-        case 0 where index < bytes.count: bytes.remove(at: index)
-        case 1 where index < bytes.count: bytes[index] = byte(&random)
-        case 2 where index < bytes.count: bytes[index] ^= 1 << UInt8.random(in: 0..<8, using: &random)
-        case 3: bytes.removeSubrange(index...)
-        case 4: bytes.insert(contentsOf: bytes[..<index].suffix(8), at: index)
-        default: bytes.insert(byte(&random), at: index)
         }
     }
 

@@ -3,8 +3,6 @@ import RegistryCore
 import TestSupport
 import Testing
 
-@testable import RegistryServer
-
 /// Calls of senders about many records: lists, resolutions, plans and feedback.
 @Suite(.service, .timeLimit(.minutes(15))) struct SenderCallTests {
     private static let topic: JSONValue = ["kind": "topic", "value": "t"]

@@ -1,6 +1,5 @@
 import AsyncHTTPClient
 import Foundation
-import HTTPTypes
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -209,24 +208,19 @@ enum OpenSSLClient {
     }
 
     @Test func `Hundreds of concurrent streams each get their own response`() async throws {
-        try await TLSTests.withClient(.automatic) { client, port in
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in 0..<400 {
-                    group.addTask {
-                        let id = "m-\(number)"
-                        let body =
-                            #"{"token":"aa\#(String(number + 0x1000, radix: 16))","aliases":{"orderId":"\#(id)"}}"#
-                        let put = Self.request(PipeliningTests.put(id, body), number, port)
-                        #expect(try await client.execute(put, timeout: .seconds(60)).status == .created)
-                        let accept =
-                            number.isMultiple(of: 2) ? "Accept: application/json" : "Accept: application/x-ndjson"
-                        let get = Self.request(PipeliningTests.get("orderId/\(id)/activities", accept), number, port)
-                        let answer = try await client.execute(get, timeout: .seconds(60))
-                        #expect(answer.headers["Request-Id"] == ["r-\(number)"])
-                        #expect(try await Self.text(answer).contains(#""activityId":"\#(id)""#))
-                    }
-                }
-                try await group.waitForAll()
+        _ = try await TLSTests.withClient(.automatic) { client, port in
+            try await concurrently(0..<400) { number in
+                let id = "m-\(number)"
+                let body =
+                    #"{"token":"aa\#(String(number + 0x1000, radix: 16))","aliases":{"orderId":"\#(id)"}}"#
+                let put = Self.request(PipeliningTests.put(id, body), number, port)
+                #expect(try await client.execute(put, timeout: .seconds(60)).status == .created)
+                let accept =
+                    number.isMultiple(of: 2) ? "Accept: application/json" : "Accept: application/x-ndjson"
+                let get = Self.request(PipeliningTests.get("orderId/\(id)/activities", accept), number, port)
+                let answer = try await client.execute(get, timeout: .seconds(60))
+                #expect(answer.headers["Request-Id"] == ["r-\(number)"])
+                #expect(try await Self.text(answer).contains(#""activityId":"\#(id)""#))
             }
         }
     }

@@ -4,8 +4,6 @@ import RegistryStore
 import TestSupport
 import Testing
 
-@testable import RegistryServer
-
 /// All calls about tokens, for kinds of tokens that an app's settings add, and for `voip`.
 @Suite(.service, .timeLimit(.minutes(15))) struct TokenKindCallTests {
     private static let app = "/v1/apps/com.example.food"

@@ -70,19 +70,19 @@ import Testing
         for number in 0..<23 { try await root.register(number, at: .minutesAgo(Double(30 - number))) }
         var filter = EventFilter()
         if isIndexed { filter.activityID = root.id }
-        var (found, position, pages): ([AuditEvent], ListPosition?, Int) = ([], .start, 0)
-        while let start = position {
+        var later = 100
+        let pages = try await readPages(\.next) { [filter] start in
             let page = try await root.registry.events(filter, after: start, limit: 5, in: root.scope)
-            found += page.items
-            position = page.next
-            pages += 1
+            later += 1
             // This event is newer than all later pages.
-            try await root.another("later-\(pages)").register(100 + pages, at: .minutesAgo(1))
+            try await root.another("later-\(later)").register(later, at: .minutesAgo(1))
+            return page
         }
+        let found = pages.flatMap(\.items)
         let ofApp = isIndexed ? [] : ["app-created"]
         #expect(found.map(\.type) == [String](repeating: "rotated", count: 22) + ["registered"] + ofApp)
         #expect(Set(found.map(\.number)).count == found.count)
-        #expect(pages == 5)
+        #expect(pages.count == 5)
     }
 
     /// Each page scans ranges of events until its time is up, and the cursor continues there.
@@ -95,15 +95,12 @@ import Testing
             FROM generate_series(1, 50000) AS n
             """
         )
-        var (found, position): ([AuditEvent], ListPosition?) = ([], .start)
         var filter = EventFilter()
         filter.alias = Self.alias
-        while let start = position {
-            let page = try await root.registry.events(filter, after: start, limit: 3, in: root.scope)
-            found += page.items
-            position = page.next
+        let pages = try await readPages(\.next) { [filter] in
+            try await root.registry.events(filter, after: $0, limit: 3, in: root.scope)
         }
-        #expect(found.map(\.type) == ["ended", "dropped", "rotated", "registered"])
+        #expect(pages.flatMap(\.items).map(\.type) == ["ended", "dropped", "rotated", "registered"])
     }
 }
 
@@ -176,12 +173,10 @@ import Testing
             try await activity.register(number, at: .minutesAgo(5), aliases: [Self.alias])
             if number.isMultiple(of: 3) { try await activity.end() }
         }
-        var (ids, position): ([UTF8Text], ListPosition?) = ([], .start)
-        while let start = position {
-            let page = try await root.explain(Self.alias, after: start, limit: 4)
-            ids += page.activities.map(\.activityID.rawValue)
-            position = page.activities.last?.position
+        let pages = try await readPages(\.activities.last?.position) {
+            try await root.explain(Self.alias, after: $0, limit: 4)
         }
+        let ids = pages.flatMap(\.activities).map(\.activityID.rawValue)
         #expect(ids.count == 25)
         #expect(Set(ids).count == 25)
         #expect(ids.suffix(9).allSatisfy { Int($0.string.dropFirst(2))!.isMultiple(of: 3) })

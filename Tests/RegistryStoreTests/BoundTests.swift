@@ -190,13 +190,8 @@ import Testing
         let crowd = 1...(PlanUnit.mostBearers + 500)
         try await plan.database.addActivities(crowd, under: plan.order, at: .minutesAgo(600), in: plan.scope)
         try await plan.register(token: 11)
-        var (position, tokens, pages) = (ListPosition?.some(.start), [PushToken](), 0)
-        while let start = position {
-            let page = try await plan.registry.plan(plan.request(), after: start, in: plan.scope, by: "sender")
-            tokens += page.entries.compactMap { $0.decision.updated?.token }
-            (position, pages) = (page.next, pages + 1)
-        }
-        #expect(tokens == [.sample(11)])
-        #expect(pages == 2)
+        let pages = try await plan.pages(of: plan.request())
+        #expect(pages.flatMap(\.entries).compactMap { $0.decision.updated?.token } == [.sample(11)])
+        #expect(pages.count == 2)
     }
 }

@@ -145,16 +145,12 @@ extension CostTable {
     /// Like an import: many concurrent requests, in batches of any size.
     static func register(_ activity: @escaping @Sendable (Int) -> Int) -> Make {
         { meter in
-            await withTaskGroup(of: Void.self) { group in
-                for number in 1...meter.count {
-                    group.addTask {
-                        _ = try? await meter.activity("new-\(activity(number))").register(
-                            number,
-                            at: .minutesAgo(Double(10_000 - number) / 100),
-                            aliases: [.sample("orderId", "\(activity(number))")]
-                        )
-                    }
-                }
+            _ = try await concurrently(1...meter.count) { number in
+                _ = try? await meter.activity("new-\(activity(number))").register(
+                    number,
+                    at: .minutesAgo(Double(10_000 - number) / 100),
+                    aliases: [.sample("orderId", "\(activity(number))")]
+                )
             }
         }
     }

@@ -138,10 +138,7 @@ import Testing
         let registry = activity.registry
         try await activity.register(1, at: .minutesAgo(5))
         let registries = (0..<4).map { _ in activity.database.anotherRegistry(maximumConnections: 2) }
-        let answers = try await withThrowingTaskGroup(of: Counts.self) { group in
-            for registry in registries { group.addTask { try await registry.counts(in: activity.scope) } }
-            return try await group.reduce(into: Set<Counts>()) { $0.insert($1) }
-        }
+        let answers = try await Set(concurrently(registries) { try await $0.counts(in: activity.scope) })
         let rows = try await activity.rows(in: "counts")
         // A minute may have passed meanwhile.
         #expect((1...2).contains(rows))

@@ -1,6 +1,5 @@
 import Foundation
 import PostgresDriver
-import RegistryStore
 import TestSupport
 import Testing
 

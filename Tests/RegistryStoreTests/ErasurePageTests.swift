@@ -1,4 +1,3 @@
-import Foundation
 import PostgresDriver
 import RegistryCore
 import TestSupport

@@ -196,20 +196,16 @@ import Testing
         for round in 0..<20 {
             let alias = Alias.sample("userId", "erased-\(round)")
             let observedAt = Date.minutesAgo(1)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for task in 0..<8 {
-                    group.addTask {
-                        for number in 0..<5 {
-                            let id = activity.another("r\(round)-\(task)-\(number)")
-                            _ = await id.problem {
-                                try await id.register(round * 100 + task * 5 + number, at: observedAt, aliases: [alias])
-                            }
-                        }
+            async let erasure = activity.erase(.alias(alias))
+            try await concurrently(0..<8) { task in
+                for number in 0..<5 {
+                    let id = activity.another("r\(round)-\(task)-\(number)")
+                    _ = await id.problem {
+                        try await id.register(round * 100 + task * 5 + number, at: observedAt, aliases: [alias])
                     }
                 }
-                group.addTask { _ = try await activity.erase(.alias(alias)) }
-                try await group.waitForAll()
             }
+            _ = try await erasure
             #expect(try await activity.found(under: alias) == [])
         }
         #expect(try await activity.count("SELECT count(*) FROM activities WHERE aliases IS NOT NULL") == 0)

@@ -16,8 +16,7 @@ import Testing
         let locks: SQL = "SELECT FROM quarantine_guards WHERE scope_id = \(scope.id) FOR UPDATE"
         let report = try await HeldTransaction(locks, in: activity.database)
         async let isReleased = registry.release(activity.id, in: scope, by: "admin")
-        try await report.waitUntilSomebodyWaits()
-        try await report.release()
+        try await report.releaseOnceSomebodyWaits()
         #expect(try await isReleased)
     }
 
@@ -52,8 +51,7 @@ extension FeedbackOutcome {
         let writing: SQL = "UPDATE \(unescaped: column) = now()"
         let writer = try await HeldTransaction(writing, in: activity.database, commits: true)
         async let action = activity.report(1, status, status == 400 ? "BadDeviceToken" : nil)
-        try await writer.waitUntilSomebodyWaits()
-        try await writer.release()
+        try await writer.releaseOnceSomebodyWaits()
         let effect = status == 410 ? "dropped" : "quarantined"
         #expect(try await action.rawValue == effect)
         #expect(try await activity.currentToken() == nil)
@@ -73,8 +71,7 @@ extension FeedbackOutcome {
             commits: true
         )
         async let action = activity.report(1, 410)
-        try await registration.waitUntilSomebodyWaits()
-        try await registration.release()
+        try await registration.releaseOnceSomebodyWaits()
         #expect(try await action == .dropped)
         #expect(try await activity.currentToken() == nil)
         #expect(try await activity.count("SELECT count(*) FROM activities WHERE withheld IS NOT NULL") == 1)
@@ -121,10 +118,8 @@ extension FeedbackOutcome {
             commits: true
         )
         async let action = first.report(1, 410)
-        try await takeover.waitUntilSomebodyWaits()
-        try await takeover.release()
-        try await refresh.waitUntilSomebodyWaits()
-        try await refresh.release()
+        try await takeover.releaseOnceSomebodyWaits()
+        try await refresh.releaseOnceSomebodyWaits()
         #expect(try await action == .dropped)
         #expect(try await second.currentToken() == nil)
         #expect(try await second.record()?.status.reason == "unregistered")
@@ -200,10 +195,8 @@ extension FeedbackOutcome {
         let activity = try await Self.make()
         let (start, isOver) = (ContinuousClock.now, Flag())
         async let mostOut = Self.mostOut(of: activity, until: isOver)
-        let actions = try await withThrowingTaskGroup(of: [FeedbackAction].self) { group in
-            for reporter in 0..<Self.reporters { group.addTask { try await Self.reportAll(reporter, in: activity) } }
-            return try await group.reduce(into: []) { $0 += $1 }
-        }
+        let actions = try await concurrently(0..<Self.reporters) { try await Self.reportAll($0, in: activity) }
+            .flatMap(\.self)
         let duration = start.duration(to: .now)
         isOver.raise()
         let most = try await mostOut

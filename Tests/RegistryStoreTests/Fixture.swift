@@ -132,6 +132,20 @@ extension TestDatabase {
     }
 }
 
+/// Reads the pages of a list, from its start.
+func readPages<Page>(
+    _ next: (Page) -> ListPosition?,
+    _ read: (ListPosition) async throws -> Page
+) async throws -> [Page] {
+    var (pages, position): ([Page], ListPosition?) = ([], .start)
+    while let start = position {
+        let page = try await read(start)
+        pages.append(page)
+        position = next(page)
+    }
+    return pages
+}
+
 /// Tells several tasks that something has happened.
 final class Flag: Sendable {
     private let state = Atomic(false)

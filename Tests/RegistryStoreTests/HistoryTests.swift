@@ -1,6 +1,5 @@
 import Foundation
 import PostgresDriver
-import RegistryCore
 import RegistryStore
 import TestSupport
 import Testing
@@ -25,16 +24,11 @@ import Testing
         var generator = SeededGenerator(seed: seed)
         let history = RandomHistory(using: &generator)
         let player = try await CallPlayer(service)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for worker in 0..<3 {
-                let calls = history.calls.indices.filter { $0 % 3 == worker }.map { history.calls[$0] }
-                group.addTask {
-                    var player = player
-                    player.instance = worker
-                    try await player.play(calls)
-                }
-            }
-            try await group.waitForAll()
+        try await concurrently(0..<3) { worker in
+            let calls = history.calls.indices.filter { $0 % 3 == worker }.map { history.calls[$0] }
+            var player = player
+            player.instance = worker
+            try await player.play(calls)
         }
         var model = CallModel(ranks: service.ranks)
         for call in history.calls { _ = model.play(call) }

@@ -174,8 +174,7 @@ import Testing
             """
         let state = try await HeldTransaction(dismissal, in: activity.database, commits: true)
         let waiting = Task { try await activity.register(1, at: t0 + 120) }
-        try await state.waitUntilSomebodyWaits()
-        try await state.release()
+        try await state.releaseOnceSomebodyWaits()
         let answer = try await waiting.value
         #expect(answer.outcome == .reactivated)
         #expect(answer.activity.state == .active)

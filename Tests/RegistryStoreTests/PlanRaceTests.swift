@@ -72,8 +72,7 @@ import Testing
         let plan = try await TestPlan.make()
         let held = try await HeldTransaction(Self.insertion(in: plan), in: plan.database, commits: true)
         async let step = plan.step()
-        try await held.waitUntilSomebodyWaits()
-        try await held.release()
+        try await held.releaseOnceSomebodyWaits()
         #expect(try await step.waitReason == .leased)
     }
 
@@ -107,10 +106,7 @@ import Testing
     private static func race<Element: Sendable>(
         _ plan: @escaping @Sendable (Int) async throws -> [Element]
     ) async throws -> [Element] {
-        try await withThrowingTaskGroup(of: [Element].self) { group in
-            for planner in 0..<planners { group.addTask { try await plan(planner) } }
-            return try await group.reduce(into: []) { $0 += $1 }
-        }
+        try await concurrently(0..<planners, plan).flatMap(\.self)
     }
 }
 
@@ -125,21 +121,16 @@ import Testing
         tries: Int = 1,
         _ call: @escaping @Sendable (_ user: Int, _ number: Int) async throws -> Void
     ) async throws -> [Int] {
-        try await withThrowingTaskGroup(of: Int?.self) { group in
-            for user in 0..<Self.users {
-                group.addTask {
-                    var winner: Int?
-                    for number in 0..<tries {
-                        do {
-                            try await call(user, number)
-                            winner = user
-                        } catch let problem as Problem where problem.code == .notYours { continue }
-                    }
-                    return winner
-                }
+        try await concurrently(0..<Self.users) { user -> Int? in
+            var winner: Int?
+            for number in 0..<tries {
+                do {
+                    try await call(user, number)
+                    winner = user
+                } catch let problem as Problem where problem.code == .notYours { continue }
             }
-            return try await group.compactMap(\.self).reduce(into: []) { $0.append($1) }
-        }
+            return winner
+        }.compactMap(\.self)
     }
 
     @Test(arguments: [true, false])

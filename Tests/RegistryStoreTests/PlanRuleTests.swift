@@ -26,8 +26,7 @@ import Testing
             commits: true
         )
         async let step = plan.step("plan-1")
-        try await feedback.waitUntilSomebodyWaits()
-        try await feedback.release()
+        try await feedback.releaseOnceSomebodyWaits()
         if hasFailed {
             #expect(try await step.waitReason == .backOff)
             #expect(try await plan.count("SELECT count(*) FROM start_leases WHERE failed_at IS NOT NULL") == 1)
@@ -161,16 +160,12 @@ import Testing
         }
         try await plan.register("a-1")
         for limit in [1, 2, 3, 4, 100] {
-            var (position, actions, installations) = (ListPosition?.some(.start), [String](), [InstallationHash]())
-            while let place = position {
-                var request = plan.request("plan")
-                request.limit = limit
-                let page = try await plan.registry.plan(request, after: place, in: plan.scope, by: "sender")
-                #expect(page.entries.count <= limit)
-                actions += page.entries.map(\.decision.action)
-                installations += page.entries.compactMap(\.installation)
-                position = page.next
-            }
+            var request = plan.request("plan")
+            request.limit = limit
+            let pages = try await plan.pages(of: request).map(\.entries)
+            #expect(pages.allSatisfy { $0.count <= limit })
+            let actions = pages.joined().map(\.decision.action)
+            let installations = pages.joined().compactMap(\.installation)
             #expect(actions.count { $0 == "start" } == 6)
             #expect(actions.count { $0 == "update" } == 4)
             #expect(installations.count == 7)
@@ -238,15 +233,10 @@ import Testing
         try await plan.addPhone(2)
         try await plan.age("7 hours 40 minutes")
         for limit in [1, 2, 100] {
-            var (position, actions) = (ListPosition?.some(.start), [String]())
-            while let place = position {
-                var request = plan.request("plan")
-                TestPlan.renew(&request)
-                request.limit = limit
-                let page = try await plan.registry.plan(request, after: place, in: plan.scope, by: "sender")
-                actions += page.entries.map(\.decision.action)
-                position = page.next
-            }
+            var request = plan.request("plan")
+            TestPlan.renew(&request)
+            request.limit = limit
+            let actions = try await plan.pages(of: request).flatMap(\.entries).map(\.decision.action)
             #expect(actions == ["update", "renew", "start"], "\(limit)")
         }
     }

@@ -90,8 +90,7 @@ import Testing
             let unit = RegistrationUnit(registrations: registrations, scope: activity.scope)
             return try session.transaction { try unit.mergeRegistrations(in: $0, locking: $1) }
         }
-        try await insertion.waitUntilSomebodyWaits()
-        try await insertion.release()
+        try await insertion.releaseOnceSomebodyWaits()
         let codes = try await results.map { result in
             if case .failure(let problem) = result { problem.code } else { nil as Problem.Code? }
         }
@@ -214,17 +213,12 @@ import Testing
 
     /// Runs all tasks concurrently. Refusals by the rules are ignored; other errors fail the test.
     private func race(_ step: @escaping @Sendable (_ task: Int, _ round: Int) async throws -> Void) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for task in 0..<Self.tasks {
-                group.addTask {
-                    for round in 0..<Self.rounds {
-                        do {
-                            try await step(task, round)
-                        } catch let problem as Problem where [409, 410].contains(problem.code.status) { continue }
-                    }
-                }
+        try await concurrently(0..<Self.tasks) { task in
+            for round in 0..<Self.rounds {
+                do {
+                    try await step(task, round)
+                } catch let problem as Problem where [409, 410].contains(problem.code.status) { continue }
             }
-            try await group.waitForAll()
         }
     }
 }

@@ -1,7 +1,6 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
-import RegistryRules
 import RegistryStore
 import TestSupport
 import Testing

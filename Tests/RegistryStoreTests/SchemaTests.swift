@@ -11,10 +11,7 @@ import Testing
     @Test func `Repeated and concurrent migrations apply each file once`() async throws {
         let database = try await TestDatabase.make()
         let migrator = SchemaMigrator(pool: database.pool)
-        try await withThrowingTaskGroup(of: Int.self) { group in
-            for _ in 0..<4 { group.addTask { try await migrator.migrate().count } }
-            for try await applied in group { #expect(applied == 0) }
-        }
+        #expect(try await concurrently(0..<4) { _ in try await migrator.migrate().count } == [0, 0, 0, 0])
         let status = try await migrator.status()
         #expect(status.version == SchemaMigrator.currentVersion)
         #expect(status.pending.isEmpty)

@@ -1,4 +1,3 @@
-import Foundation
 import PostgresDriver
 import RegistryCore
 import RegistryStore
@@ -109,13 +108,9 @@ import Testing
     @Test func `The next page begins after the last row`() async throws {
         for number in 10..<40 { try await activity.another("a-\(number)").register(number, at: .minutesAgo(5)) }
         try await confirm("9 days")
-        var (found, position): ([StaleToken], ListPosition?) = ([], .start)
-        while let start = position {
-            let page = try await registry.staleTokens(after: start, limit: 7, in: scope)
-            #expect(page.items.count <= 7)
-            found += page.items
-            position = page.next
-        }
+        let pages = try await readPages(\.next) { try await registry.staleTokens(after: $0, limit: 7, in: scope) }
+        #expect(pages.allSatisfy { $0.items.count <= 7 })
+        let found = pages.flatMap(\.items)
         #expect(found.count == 33 && Set(found.map { [$0.kind.name, "\($0.number)"] }).count == 33)
     }
 
@@ -160,13 +155,11 @@ import Testing
         let activities = (100..<160).map { (number: $0, activity: activity.another("a-\($0)")) }
         for (number, activity) in activities { try await activity.register(number, at: .minutesAgo(30)) }
         try await database.run("UPDATE activities SET confirmed_at = now() - interval '3 hours'")
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { _ = try await registry.purgeStaleTokens(in: scope, by: "admin") }
-            for (number, activity) in activities where number.isMultiple(of: 2) {
-                group.addTask { _ = try await activity.register(number, at: .minutesAgo(1)) }
-            }
-            try await group.waitForAll()
+        async let purged = registry.purgeStaleTokens(in: scope, by: "admin")
+        try await concurrently(activities.filter { $0.number.isMultiple(of: 2) }) { number, activity in
+            _ = try await activity.register(number, at: .minutesAgo(1))
         }
+        _ = try await purged
         for (number, activity) in activities {
             let expected: PushToken? = number.isMultiple(of: 2) ? .sample(number) : nil
             #expect(try await activity.currentToken() == expected, "\(number)")

@@ -1,6 +1,5 @@
 import PostgresDriver
 import RegistryCore
-import Synchronization
 import TestSupport
 import Testing
 
@@ -67,11 +66,9 @@ import Testing
         #expect(registry.metrics.statements[.reads]?.snapshot.count == 1)
     }
 
-    @Test func `Many threads record at once`() async {
+    @Test func `Many threads record at once`() async throws {
         let histogram = Histogram(bounds: [1, 2])
-        await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<8 { group.addTask { for number in 0..<1000 { histogram.record(Double(number % 4)) } } }
-        }
+        try await concurrently(0..<8) { _ in for number in 0..<1000 { histogram.record(Double(number % 4)) } }
         #expect(histogram.snapshot.counts == [4000, 2000, 2000])
         #expect(histogram.snapshot.sum == 12_000)
     }

@@ -36,17 +36,12 @@ import Testing
         for number in 0..<60 { try await activity.another("a\(number)").register(number, at: .minutesAgo(5)) }
         try await activity.age(by: "9 hours")
         let registries = (0..<4).map { _ in activity.database.anotherRegistry(maximumConnections: 2) }
-        let total = try await withThrowingTaskGroup(of: Int.self) { group in
-            for registry in registries {
-                group.addTask {
-                    var total = 0
-                    for _ in 0..<20 { total += try await registry.sweep(.expiry, limit: 5, in: activity.scope) }
-                    return total
-                }
-            }
-            return try await group.reduce(0, +)
+        let totals = try await concurrently(registries) { registry in
+            var total = 0
+            for _ in 0..<20 { total += try await registry.sweep(.expiry, limit: 5, in: activity.scope) }
+            return total
         }
-        #expect(total == 60)
+        #expect(totals.reduce(0, +) == 60)
         #expect(try await activity.count("SELECT count(*) FROM events WHERE type = 'expired'") == 60)
     }
 
@@ -71,8 +66,7 @@ import Testing
         let locks: SQL = "SELECT FROM token_values WHERE scope_id = \(activity.scope.id) FOR UPDATE"
         let report = try await HeldTransaction(locks, in: activity.database)
         async let swept = activity.sweep(.tombstones)
-        try await report.waitUntilSomebodyWaits()
-        try await report.release()
+        try await report.releaseOnceSomebodyWaits()
         #expect(try await swept == 1)
         #expect(try await activity.rows(in: "token_values") == 0)
     }

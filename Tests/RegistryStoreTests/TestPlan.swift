@@ -28,6 +28,10 @@ struct TestPlan: Fixture {
         return request
     }
 
+    func pages(of request: PlanRequest) async throws -> [PlanPage] {
+        try await readPages(\.next) { try await registry.plan(request, after: $0, in: scope, by: "sender") }
+    }
+
     func entries(
         _ planID: UTF8Text? = nil,
         change: (inout PlanRequest) -> Void = { _ in }

@@ -64,6 +64,11 @@ package final class HeldTransaction: Sendable {
         try await until(.seconds(240)) { try await waiting >= sessions }
     }
 
+    package func releaseOnceSomebodyWaits() async throws {
+        try await waitUntilSomebodyWaits()
+        try await release()
+    }
+
     package func release() async throws {
         end.signal()
         try await task.value

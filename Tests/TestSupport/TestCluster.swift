@@ -1,6 +1,5 @@
 import EmbeddedPostgres
 import Foundation
-import Logging
 import PostgresDriver
 import RegistryStore
 import Synchronization

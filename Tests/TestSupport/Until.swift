@@ -22,6 +22,20 @@ package func until(
     }
 }
 
+/// Runs the work for all elements at the same time.
+///
+/// - Returns: the results in the order of completion.
+@discardableResult
+package func concurrently<Element: Sendable, Value: Sendable>(
+    _ elements: some Sequence<Element>,
+    _ work: @escaping @Sendable (Element) async throws -> Value
+) async throws -> [Value] {
+    try await withThrowingTaskGroup(of: Value.self) { group in
+        for element in elements { group.addTask { try await work(element) } }
+        return try await group.reduce(into: []) { $0.append($1) }
+    }
+}
+
 /// Runs blocking work on its own thread, because the service needs the threads of tasks.
 package func onOwnThread<Value: Sendable, Failure>(
     _ work: @escaping @Sendable () throws(Failure) -> Value

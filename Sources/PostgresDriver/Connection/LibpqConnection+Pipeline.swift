@@ -35,7 +35,7 @@ extension LibpqConnection {
         _ ask: (OpaquePointer) throws(PostgresError) -> (Answer, PostgresError?)
     ) throws(PostgresError) -> Answer {
         let pointer = try open()
-        noteQuestion()
+        (answersBefore, lastQuestion) = (generation?.answers ?? 0, .now)
         guard !roundTrip.deadline.isPassed else { throw PostgresError(.deadlineExceeded, outcome: .nothingTookEffect) }
         let (answer, failure) = try ask(pointer)
         generation?.noteAnswer()

@@ -24,8 +24,8 @@ final class LibpqConnection {
     /// The connection is closed when it is returned.
     var isUnusable = false
     var generation: PoolGeneration?
-    private var answersBefore = 0
-    private var lastQuestion = ContinuousClock.now
+    var answersBefore = 0
+    var lastQuestion = ContinuousClock.now
     private var workBegan = ContinuousClock.now
     /// A shorter silence does not show that the server is frozen, for example if the caller is late.
     var leastSilence = Duration.zero
@@ -68,11 +68,6 @@ final class LibpqConnection {
     func beginWork() {
         mayHaveCommitted = false
         workBegan = .now
-    }
-
-    func noteQuestion() {
-        answersBefore = generation?.answers ?? 0
-        lastQuestion = .now
     }
 
     /// Whether the server has not answered on any connection since the last statement was sent, for most of the

@@ -8,12 +8,9 @@ package enum RetryPolicy: Sendable {
 }
 
 struct RetrySchedule {
-    private static let firstPause = Duration.milliseconds(5)
-    private static let longestPause = Duration.milliseconds(250)
-
     let policy: RetryPolicy
     let deadline: Deadline
-    private var pause = Self.firstPause
+    private var pause = Duration.milliseconds(5)
     private var wasLost = false
 
     init(policy: RetryPolicy, deadline: Deadline) { (self.policy, self.deadline) = (policy, deadline) }
@@ -23,7 +20,7 @@ struct RetrySchedule {
         guard isWorthwhile(error), deadline.remaining > pause else { return nil }
         // A second statement timeout would exceed the deadline and hide the clear first error.
         guard error.sqlState != SQLState.queryCanceled || deadline.remaining > duration else { return nil }
-        defer { pause = min(pause * 2, Self.longestPause) }
+        defer { pause = min(pause * 2, .milliseconds(250)) }
         return pause * jitter
     }
 

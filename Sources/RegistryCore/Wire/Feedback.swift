@@ -29,16 +29,14 @@ package struct FeedbackReport: Sendable, Hashable {
     /// For `reason` and `apnsId`, in bytes.
     private static let maximumText = 256
 
-    /// Milliseconds from 2001-09-09 to the year 9999. APNs's timestamps are later, and a lesser number is in seconds.
-    private static let timestamps = 1_000_000_000_000...253_402_300_799_999
-
     package static func read(_ json: JSONReader) -> Result<FeedbackReport, Problem> {
         var json = json
         let token = json.string("token", PushToken.init(hexadecimal:))
         let status = json.required("status", Int.within(100...599))
         let reason = json.optionalString("reason", text)
         let milliseconds = json.optional("timestamp", Int.read)
-        if let milliseconds, !timestamps.contains(milliseconds) {
+        // From 2001-09-09 to the year 9999. APNs's timestamps are later, and a lesser number is in seconds.
+        if let milliseconds, !(1_000_000_000_000...253_402_300_799_999).contains(milliseconds) {
             json.fault("timestamp", "timestamp is in milliseconds, as APNs sends it")
         }
         // Accepted so that a sender can forward APNs's response. It is checked and not stored.

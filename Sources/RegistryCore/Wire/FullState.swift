@@ -85,9 +85,6 @@ package struct FullStateBody: Sendable, Hashable {
 
     package static let maximumItems = 1000
 
-    /// The limit of faults in a response, except for the first one of each item.
-    private static let maximumFaults = 1000
-
     /// Reads `{observedAt, activities: […]}`. A malformed item gets a problem in its position. If its id is readable,
     /// its activity counts as present.
     package static func read(_ json: inout JSONReader) -> FullStateBody? {
@@ -95,7 +92,8 @@ package struct FullStateBody: Sendable, Hashable {
         let elements = json.elements("activities", maximumCount: maximumItems)
         guard let observedAt, let elements else { return nil }
         var (items, problems): ([FullState.Item], [Problem?]) = ([], [])
-        var room = maximumFaults
+        // The limit of faults in a response, except for the first one of each item.
+        var room = 1000
         for element in elements {
             switch FullState.Item.read(element, mostFaults: &room) {
             case .success(let item):

@@ -1,5 +1,4 @@
 import RegistryCore
-import RegistryStore
 
 /// The roles that may make a call. Every route has one of these values, and only `check` decides by it.
 struct Access: Sendable, Hashable {

@@ -99,7 +99,7 @@ struct Authenticator: Sendable {
 
     /// The caller, if the caches have its API key or JWT. `last` is the key of the connection's last request.
     func knownPrincipal(for fields: HTTPFields, of bundleID: String?, after last: inout RememberedKey?) -> Principal? {
-        if let last, last.isBorne(by: fields) { return knownPrincipal(of: last) }
+        if let last, fields.value(.authorization).map({ Secret($0) }) == last.field { return knownPrincipal(of: last) }
         switch try? Credentials(fields) {
         case .some(.none): return insecureNoAuth ? .insecure : nil
         case .key(let key):
@@ -157,9 +157,6 @@ enum Credentials: Sendable {
     /// Any other text. It can be a JWT.
     case token(Secret)
 
-    /// In bytes, of the bearer text.
-    private static let maximumBytes = 8192
-
     /// Reads `Authorization: Bearer …`.
     ///
     /// - Throws: `unauthenticated` for another scheme, several fields, or malformed credentials.
@@ -184,7 +181,7 @@ enum Credentials: Sendable {
 
     private static func bearerText(_ value: String) -> Secret? {
         let halves = value.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
-        guard halves.count == 2, halves[0].lowercased() == "bearer", value.utf8.count <= maximumBytes else {
+        guard halves.count == 2, halves[0].lowercased() == "bearer", value.utf8.count <= 8192 else {
             return nil
         }
         let text = halves[1].drop { $0 == " " }
@@ -200,8 +197,4 @@ struct RememberedKey: Sendable {
     let digest: [UInt8]
     /// The complete field, because a proxy can send requests of several clients.
     let field: Secret
-
-    func isBorne(by fields: HTTPFields) -> Bool {
-        fields.value(.authorization).map { Secret($0) == field } ?? false
-    }
 }

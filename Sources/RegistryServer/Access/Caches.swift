@@ -20,8 +20,6 @@ final class LookupCache<Name: Hashable & Sendable, Value: Sendable>: Sendable {
         var generation = 0
     }
 
-    private static var maximumUnknown: Int { 10_000 }
-
     private let find: @Sendable (Name, Value?) async throws -> Value?
     private let state = Mutex(State())
 
@@ -49,7 +47,7 @@ final class LookupCache<Name: Hashable & Sendable, Value: Sendable>: Sendable {
                 guard state.generation == generation else { return }
                 state.reading[name] = nil
                 guard let found else { return }
-                if state.unknown.count >= Self.maximumUnknown { state.unknown.removeAll(keepingCapacity: true) }
+                if state.unknown.count >= 10_000 { state.unknown.removeAll(keepingCapacity: true) }
                 state.known[name] = found.value == nil ? nil : found
                 state.unknown[name] = found.value == nil ? found : nil
             }

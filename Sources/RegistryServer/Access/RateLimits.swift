@@ -11,15 +11,13 @@ struct RateLimits: Sendable {
     private let wholeKeys: RateLimiter?
     private let networks: RateLimiter?
 
-    /// The limit of a complete publishable key, as a multiple of the limit per network.
-    static let wholeKeyFactor = 10
-
     init(_ configuration: ServerConfiguration, clock: ServiceClock) {
         func limiter(_ policy: String, _ limit: RateLimit?, _ origin: String) -> RateLimiter? {
             limit.map { RateLimiter(policy, $0, origin, clock: clock) }
         }
-        let (rate, factor) = (configuration.keyRate, Self.wholeKeyFactor)
-        let wholeRate = rate.map { RateLimit(rate: $0.rate * factor, burst: $0.burst * factor) }
+        let rate = configuration.keyRate
+        // A complete publishable key may send ten times as much as one network.
+        let wholeRate = rate.map { RateLimit(rate: $0.rate * 10, burst: $0.burst * 10) }
         keys = limiter("key", rate, "from these credentials")
         installations = limiter("installation", rate, "for this installation")
         wholeKeys = limiter("key", wholeRate, "from these credentials")

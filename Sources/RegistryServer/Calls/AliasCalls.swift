@@ -52,15 +52,13 @@ extension ScopedCall {
             try await valid.isEmpty
             ? [] : registry.resolve(valid, limitPerAlias: limit, includesMetadata: includesMetadata, in: scope)
         let count = found.reduce(0) { $0 + $1.activities.count }
-        guard count > Self.mostWrittenAtOnce else { return body.response(of: found, activityCount: count) }
+        // About a millisecond of work.
+        guard count > 500 else { return body.response(of: found, activityCount: count) }
         // Serializing would block the other connections of the event loop.
         return await withTaskExecutorPreference(globalConcurrentExecutor) {
             body.response(of: found, activityCount: count)
         }
     }
-
-    /// About a millisecond of work.
-    private static var mostWrittenAtOnce: Int { 500 }
 
     func readAlias(_ parameters: inout ParameterReader) -> Alias? {
         let kind = parameters.path("kind", Alias.kind)

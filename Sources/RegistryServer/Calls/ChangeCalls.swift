@@ -78,11 +78,9 @@ private struct ChangePages {
     var position: ChangePosition
     var hasMore = false
 
-    /// The limit of pages read for one response without a matching change.
-    private static let mostEmptyPages = 20
-
     mutating func next() async throws -> [Change] {
-        for _ in 0..<Self.mostEmptyPages {
+        // The limit of pages read for one response without a matching change.
+        for _ in 0..<20 {
             let page = try await call.registry.changes(after: position, limit: limit, in: call.scope)
             (position, hasMore) = (page.position, page.hasMore)
             let found = ChangeBatch(page).changes(filter)

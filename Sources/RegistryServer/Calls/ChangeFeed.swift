@@ -13,10 +13,7 @@ final class ChangeFeed: Sendable {
 
     /// Bounds the delay of a change, together with the time of a query.
     static let pollInterval = Duration.milliseconds(150)
-    private static let bookmarkInterval = Duration.seconds(10)
     static let pageSize = 1000
-    /// Batches buffered per follower. Slower followers catch up with their own queries.
-    private static let mostWaiting = 16
 
     private struct Follower {
         let batches: Batches.Continuation
@@ -39,7 +36,8 @@ final class ChangeFeed: Sendable {
 
     /// The first batch is empty. Changes committed later are never missed, so read the feed up to the present *after* it.
     func follow(_ scope: Scope, until deadline: ContinuousClock.Instant) -> Batches {
-        let (stream, batches) = Batches.makeStream(bufferingPolicy: .bufferingOldest(Self.mostWaiting))
+        // Slower followers catch up with their own queries.
+        let (stream, batches) = Batches.makeStream(bufferingPolicy: .bufferingOldest(16))
         let id = scope.id
         let (number, isFirst) = state.withLock { state in
             state.lastNumber += 1
@@ -65,7 +63,7 @@ final class ChangeFeed: Sendable {
         while keepsReading(id) {
             do {
                 let (batch, hasMore) = try await readBatch(after: position, in: scope)
-                let isDue = position == nil || lastBookmark.duration(to: .now) >= Self.bookmarkInterval
+                let isDue = position == nil || lastBookmark.duration(to: .now) >= .seconds(10)
                 position = batch.position
                 state.withLock { $0.channels[id]?.position = batch.position }
                 if !batch.changes.isEmpty || isDue {

@@ -19,7 +19,7 @@ extension ScopedCall {
     func takeGorushPost() async throws -> Response {
         switch try call.readChecked({ GorushPost.read(&$0) }) {
         case .ignored(let reason):
-            call.parts.feedback.ignore(reason)
+            call.parts.metrics.recorded.counter(.ignoredGorushPosts, [("reason", reason.rawValue)]).increment()
             return .json { json in
                 json.member("action", "ignored")
                 json.member("detail", reason.detail)

@@ -57,7 +57,9 @@ extension RegistryResponder {
         } answer: { call in
             try await registry.spending(lookups) { try await page(call) }
         }
-        return response.renewing(visit, at: parts.clock.date())
+        guard let session = visit.session?.renewed(at: parts.clock.date()), response.fields[.setCookie] == nil
+        else { return response }
+        return response.with(session, digest: visit.digest, isSecure: visit.isSecure)
     }
 
     private func readForm(_ located: RoutedRequest, _ visit: ConsoleVisit) async throws -> Query {
@@ -118,11 +120,6 @@ extension Response {
         let path = head.path?.split(separator: "?", maxSplits: 1).first ?? ""
         let next = path.hasSuffix("/search") ? String(path) : head.path
         return seeOther(ConsoleLink.signIn + ConsoleLink.query([("next", isPage ? next : nil)]))
-    }
-
-    fileprivate func renewing(_ visit: ConsoleVisit, at now: Date) -> Response {
-        guard let session = visit.session?.renewed(at: now), fields[.setCookie] == nil else { return self }
-        return with(session, digest: visit.digest, isSecure: visit.isSecure)
     }
 
     func with(_ session: ConsoleSession, digest: [UInt8], isSecure: Bool) -> Response {

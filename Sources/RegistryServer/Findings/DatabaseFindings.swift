@@ -1,4 +1,3 @@
-import RegistryCore
 import RegistryStore
 
 extension DatabaseCondition {

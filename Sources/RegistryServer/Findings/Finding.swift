@@ -74,9 +74,6 @@ extension Registry {
 }
 
 extension Finding {
-    /// An expiry is overdue after this many sweep intervals, because a sweep takes time.
-    private static let toleratedIntervals = 10
-
     package init?(_ key: APIKeyRecord, now: Date = Date()) {
         guard let end = key.expiresAt, key.expiresSoon(at: now) else { return nil }
         let owner = key.app.map { " of \($0)" } ?? ""
@@ -99,7 +96,8 @@ extension Finding {
     }
 
     fileprivate init?(_ overdue: OverdueExpiry, in scope: Scope, _ sweepInterval: Duration) {
-        guard overdue.age > sweepInterval * Self.toleratedIntervals else { return nil }
+        // An expiry is overdue only after ten intervals, because a sweep takes time.
+        guard overdue.age > sweepInterval * 10 else { return nil }
         let least = overdue.count < OverdueExpiry.countLimit ? "" : "at least "
         let activities = overdue.count == 1 ? "1 activity" : "\(overdue.count) activities"
         let age = ISO8601Duration.format(.seconds(overdue.age.components.seconds))
@@ -137,15 +135,13 @@ extension Finding {
 }
 
 extension APIKeyRecord {
-    /// How long before its expiry a key must be replaced, in seconds.
-    private static let notice = 14.0 * 86_400
-
     package func state(at now: Date) -> String {
         if revokedAt != nil { return "revoked" }
         return isValid(at: now) ? "valid" : "expired"
     }
 
     func expiresSoon(at now: Date) -> Bool {
-        isValid(at: now) && expiresAt.map { $0.timeIntervalSince(now) <= Self.notice } ?? false
+        // A key must be replaced two weeks before its expiry.
+        isValid(at: now) && expiresAt.map { $0.timeIntervalSince(now) <= 14 * 86_400 } ?? false
     }
 }

@@ -55,8 +55,6 @@ final class RecordedMetrics: Sendable {
 
 /// Prometheus's text format, version 0.0.4.
 struct MetricsText {
-    static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
-
     typealias Labels = String
 
     private(set) var text = ""
@@ -198,10 +196,6 @@ final class FeedbackRecorder: Sendable {
                 "kinds": "\(outcome.trippedKinds.joined(separator: ", "))",
             ]
         )
-    }
-
-    func ignore(_ reason: GorushPost.Ignored) {
-        metrics.counter(.ignoredGorushPosts, [("reason", reason.rawValue)]).increment()
     }
 
     /// Replaces unknown reasons, to bound the number of series.

@@ -119,7 +119,8 @@ final class ServiceMetrics: Sendable {
         let totals = try? await totals.value()
         var text = MetricsText()
         for metric in Metric.allCases { write(metric, totals, to: &text) }
-        return Response(fields: [.contentType: MetricsText.mediaType], body: .bytes(Array(text.text.utf8)))
+        let fields: HTTPFields = [.contentType: "text/plain; version=0.0.4; charset=utf-8"]
+        return Response(fields: fields, body: .bytes(Array(text.text.utf8)))
     }
 
     private func write(_ metric: Metric, _ totals: Totals?, to text: inout MetricsText) {

@@ -75,7 +75,7 @@ extension Registry {
             try session.run("apps.delete", ["bundle_id": bundleID.rawValue]).decode { try $0["app_id"] as Int64 }.first
         }
         guard let id else { return false }
-        logger.notice("app \(bundleID) was deleted by \(who)")
+        units.logger.notice("app \(bundleID) was deleted by \(who)")
         try await deleteRows(ofApp: id)
         return true
     }

@@ -57,13 +57,13 @@ extension Registry {
 }
 
 extension BroadcastChannel: DecodableRow {
-    private static let find: Query = "resolve.read-channels"
-
     package init(row: NamedRow) throws {
         self.init(stored: try row["channel_id"], storagePolicy: try row["message_storage_policy"])
     }
 
     static func find(_ aliases: [Alias], in scope: Scope) -> SQL {
-        find(["kinds": aliases.map(\.kind), "values": aliases.map(\.value), "scope": scope.id])
+        Query("resolve.read-channels")([
+            "kinds": aliases.map(\.kind), "values": aliases.map(\.value), "scope": scope.id,
+        ])
     }
 }

@@ -48,17 +48,13 @@ package struct ActivityLife: Sendable {
 }
 
 extension Registry {
-    /// The search ends after the first number of former tokens, so the tokens shown may not be the latest.
-    private static let (mostSearched, mostRetired) = (10_000, 100)
-
     package func life(of id: ActivityID, events limit: Int, in scope: Scope) async throws -> ActivityLife? {
         let key: QueryValues = ["scope": scope.id, "id": id]
         let found = try await read { session in
             let results = try session.pipeline([
                 ActivitySearch.id(id.rawValue).query(limit: 1, in: scope), Query("audit.read-activity")(key),
-                Query("audit.read-former-tokens")(
-                    key + ["most_searched": Self.mostSearched, "limit": Self.mostRetired]
-                ),
+                // The search ends after so many former tokens, so the tokens shown may not be the latest.
+                Query("audit.read-former-tokens")(key + ["most_searched": 10_000, "limit": 100]),
             ])
             let explanation = try results[0].decode(AliasExplanation.Activity.self).first
             var life = try explanation.flatMap { explanation in

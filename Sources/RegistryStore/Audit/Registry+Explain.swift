@@ -3,8 +3,6 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    private static let explainedInstallations = 50
-
     /// The first page includes notes, tokens of installations and leases.
     package func explain(
         _ alias: Alias,
@@ -13,7 +11,7 @@ extension Registry {
         in scope: Scope
     ) async throws -> AliasExplanation {
         let here = alias.values(in: scope)
-        let most = Self.explainedInstallations
+        let most = 50
         let page = Query("explain.read-page")(
             here + ["is_closed": position.part > 0, "after": position.number, "limit": limit]
         )

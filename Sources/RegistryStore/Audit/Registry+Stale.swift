@@ -2,9 +2,6 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    private static let sampleSize = 10
-    private static let purgePageSize = 1000
-
     package func staleTokens(
         _ filter: StaleFilter = StaleFilter(),
         after position: ListPosition = .start,
@@ -44,7 +41,7 @@ extension Registry {
             counts.isComplete = next == nil
             return counts
         }
-        counts.sample = try await staleTokens(filter, limit: Self.sampleSize, searchTime: searchTime, in: scope).items
+        counts.sample = try await staleTokens(filter, limit: 10, searchTime: searchTime, in: scope).items
         return counts
     }
 
@@ -56,7 +53,7 @@ extension Registry {
     ) async throws -> Int {
         var (purged, position) = (0, ListPosition?.some(.start))
         while let start = position {
-            let page = try await staleTokens(filter, after: start, limit: Self.purgePageSize, in: scope)
+            let page = try await staleTokens(filter, after: start, limit: 1000, in: scope)
             for (kind, tokens) in Dictionary(grouping: page.items, by: \.kind) {
                 let purge = Purge(statements: StaleStatements(kind: kind, filter: filter, scope: scope), who: who)
                 purged += try await transact { transaction, _ in try purge.purge(tokens, in: transaction) }

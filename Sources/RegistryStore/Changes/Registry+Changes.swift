@@ -136,8 +136,9 @@ enum PreparedTransactions {
     /// - Throws: `unavailable`, because a position must not skip changes.
     static func wait(_ session: borrowing PostgresSession) throws {
         var waiting: Set<String>?
-        for look in 0..<mostLooks {
-            if look > 0 { Thread.sleep(forTimeInterval: pause) }
+        // One or two seconds in total.
+        for look in 0..<100 {
+            if look > 0 { Thread.sleep(forTimeInterval: 0.01) }
             let (names, isWhole) = try session.execute(all)[0].decode([String].self, Bool.self)
             guard isWhole else { break }
             // Transactions prepared later are not part of an earlier snapshot.
@@ -149,10 +150,6 @@ enum PreparedTransactions {
             "A Citus worker has not finished some transactions, so the changes are not known yet. Send the same request again."
         )
     }
-
-    /// How often to ask, and the pause in seconds: one or two seconds in total.
-    private static let mostLooks = 100
-    private static let pause = 0.01
 
     private static let all: SQL = """
         SELECT coalesce(array_agg(part.gid) FILTER (WHERE part.gid <> ''), '{}'), coalesce(bool_and(answer.success), true)

@@ -163,10 +163,6 @@ extension Registry {
 }
 
 private struct Count {
-    /// Approximate limit of rows read per table. A row costs two lookups, about 16 microseconds, so a table takes at
-    /// most half a second. Counts are off by a few percent.
-    private static let sampleSize = 30_000
-
     let scope: Scope
     var ages: [Counts.Group: [Int]] = [:]
     var isEstimated = false
@@ -193,7 +189,9 @@ private struct Count {
         _ session: borrowing PostgresSession,
         _ keys: (NamedRow) throws -> [Key]
     ) throws {
-        let sample = try TableSample(table, size: Self.sampleSize, of: scope, session)
+        // About so many rows are read per table. A row costs two lookups, about 16 microseconds, so a table takes at
+        // most half a second. Counts are off by a few percent.
+        let sample = try TableSample(table, size: 30_000, of: scope, session)
         let values: QueryValues = ["scope": scope.id, "ages": RegistryStatistics.ageLimits]
         let counted = try sample.count(query, values, session, keys)
         isEstimated = isEstimated || counted.isEstimated

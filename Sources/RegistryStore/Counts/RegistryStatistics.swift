@@ -118,7 +118,6 @@ extension RegistryStatistics {
         tokens = counts.tokens
     }
 
-    private static let sampleSize = 100_000
     /// Up to this number, rare events are counted exactly.
     private static let mostRareEvents = 200_000
 
@@ -130,7 +129,7 @@ extension RegistryStatistics {
     fileprivate mutating func countEvents(in scope: Scope, _ session: borrowing PostgresSession) throws {
         let start = computedAt.addingTimeInterval(-Double(window.components.seconds))
         let values: QueryValues = ["step": step, "scope": scope.id, "since": start]
-        let sample = try TableSample("events", size: Self.sampleSize, of: scope, session)
+        let sample = try TableSample("events", size: 100_000, of: scope, session)
         var groups = try session.run("counts.count-rare-events", values + ["limit": Self.mostRareEvents])
             .decode { (try Self.group($0), count: try $0["count"] as Int) }
         let areRareMany = groups.map(\.count).reduce(0, +) >= Self.mostRareEvents

@@ -51,7 +51,8 @@ private struct FullStateUnit {
         let found = try transaction.pipeline([locks.lockInstallation(in: scope), readRunning])[1]
         let running = try found.decode(ActivityID.self)
         guard running.count <= Registry.mostRunningActivities else { throw Self.tooManyActivities }
-        let listed = state.firstItems
+        var known: Set<ActivityID> = []
+        let listed = state.items.filter { known.insert($0.activityID).inserted }
         // The activity ran at the time of the full state. A readable item adds its registration.
         let registrations = listed.map { registration($0.registration, of: $0.activityID) }
         let unit = RegistrationUnit(registrations: registrations, scope: scope)
@@ -88,11 +89,6 @@ private struct FullStateUnit {
 }
 
 extension FullState {
-    fileprivate var firstItems: [Item] {
-        var known: Set<ActivityID> = []
-        return items.filter { known.insert($0.activityID).inserted }
-    }
-
     /// One result per distinct item; repetitions already have a problem.
     fileprivate func results(
         of first: [Item],

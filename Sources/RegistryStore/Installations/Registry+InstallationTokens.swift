@@ -1,5 +1,4 @@
 import Foundation
-import PostgresDriver
 import RegistryCore
 import RegistryRules
 

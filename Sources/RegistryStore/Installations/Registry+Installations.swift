@@ -103,16 +103,15 @@ extension Problem {
 
     static var noRoom: Problem {
         let most = InstallationToken.mostAttributesTypes
-        var problem = Problem(
+        let detail = "exceeds the number of attributes types of an installation"
+        return Problem(
             .invalidRequest,
             """
             The installation has start tokens of \(most) attributes types, including recently deleted ones, which is the \
             most that is stored. Register the app's types of ActivityAttributes by their own names.
-            """
+            """,
+            errors: [JSONFault(pointer: "/attributesType", detail: detail)]
         )
-        let detail = "exceeds the number of attributes types of an installation"
-        problem.errors = [JSONFault(pointer: "/attributesType", detail: detail)]
-        return problem
     }
 }
 

@@ -123,9 +123,8 @@ extension ActivityRegistration {
         do throws(JSONFaultReason) {
             if let aliases { named.aliases = try AliasSet(aliases.aliases + [name]) }
         } catch {
-            var problem = Problem(.invalidRequest, "The aliases, including liveactivityId, are not valid.")
-            problem.errors = [JSONFault(pointer: "/aliases", detail: error.detail)]
-            throw problem
+            let fault = JSONFault(pointer: "/aliases", detail: error.detail)
+            throw Problem(.invalidRequest, "The aliases, including liveactivityId, are not valid.", errors: [fault])
         }
         return named
     }

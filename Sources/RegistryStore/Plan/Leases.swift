@@ -103,12 +103,10 @@ extension Lease: DecodableRow, PostgresComposite {
 }
 
 extension Registry {
-    private static let explainedLeases = 50
-
-    /// Most recent first.
+    /// The last 50, most recent first.
     package func leases(of installation: InstallationHash, in scope: Scope) async throws -> [ExplainedLease] {
         let list = Query("plan.list-leases-of-installation")([
-            "scope": scope.id, "installation": installation, "limit": Self.explainedLeases,
+            "scope": scope.id, "installation": installation, "limit": 50,
         ])
         return try await read { try scope.explain($0.execute(list), $0) }
     }

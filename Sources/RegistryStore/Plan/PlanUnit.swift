@@ -138,7 +138,8 @@ struct PlanUnit {
     }
 
     private func decide(_ phone: PlanFacts, _ lease: Lease?, _ hasChannel: Bool, at now: Timestamp) -> PlanDecision {
-        request.decide(phone, lease, hasChannel: hasChannel, newID: .random(), at: now)
+        let newID = LeaseID(stored: (0..<16).map { _ in UInt8.random(in: 0...255) })
+        return request.decide(phone, lease, hasChannel: hasChannel, newID: newID, at: now)
     }
 
     /// Locks the leases of phones to start on, decides again, and writes the taken leases. If another planner inserts a
@@ -164,12 +165,6 @@ struct PlanUnit {
         }
         _ = try transaction.pipeline(changes.statements, finishing: true)
         return decisions
-    }
-}
-
-extension LeaseID {
-    fileprivate static func random() -> LeaseID {
-        LeaseID(stored: (0..<16).map { _ in UInt8.random(in: 0...255) })
     }
 }
 

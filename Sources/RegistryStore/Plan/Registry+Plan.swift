@@ -1,4 +1,3 @@
-import PostgresDriver
 import RegistryCore
 import RegistryRules
 

@@ -1,4 +1,3 @@
-import Foundation
 import RegistryCore
 import RegistryRules
 
@@ -89,9 +88,9 @@ extension Problem {
         case .clockSkew(let faults):
             self.init(
                 .clockSkew,
-                "The errors list the times. Correct the clock by serverTime, and send the request again."
+                "The errors list the times. Correct the clock by serverTime, and send the request again.",
+                errors: faults
             )
-            errors = faults
         case .notYours:
             // Contains no facts about the record, because it belongs to another claimant.
             self.init(

@@ -19,9 +19,10 @@ struct AliasRows: Sendable {
     /// Maximum activities of the page. One more row shows that another page follows.
     private let limit: Int
     private var count = 0
-    private var isCut: Bool
+    /// Whether rows follow, as far as known.
+    var isCut = false
 
-    init(limit: Int) { (self.limit, isCut) = (limit, false) }
+    init(limit: Int) { self.limit = limit }
 
     /// Whether more rows must be read to fill the page, because many are withheld.
     var isShort: Bool { isCut && activities.count <= limit }
@@ -31,11 +32,6 @@ struct AliasRows: Sendable {
         last = max(last ?? row.key, row.key)
         count += 1
         isCut = count > limit
-    }
-
-    mutating func add(_ rows: [AliasRow], isEnd: Bool) {
-        for row in rows { add(row) }
-        isCut = !isEnd
     }
 
     var page: AliasPage {

@@ -1,4 +1,3 @@
-import Foundation
 import PostgresDriver
 import RegistryCore
 
@@ -62,7 +61,8 @@ extension Registry {
             let limit = min(1000, rest)
             let readPage = Query.readPage(alias.values(in: scope) + ["after": last, "limit": limit])
             let more = try await read { try $0.execute(readPage).decode(AliasRow.self) }
-            rows.add(more, isEnd: more.count < limit)
+            for row in more { rows.add(row) }
+            rows.isCut = more.count >= limit
             rest -= limit
         }
         return rows

@@ -60,7 +60,7 @@ struct ResolveRequest: Sendable {
         _ session: borrowing PostgresSession
     ) throws -> (rows: [AliasRows], complete: Int) {
         let results = try session.pipeline([
-            Query.readPages([
+            Query("resolve.read-pages")([
                 "kinds": aliases.map(\.kind), "values": aliases.map(\.value), "scope": scope.id, "limit": limit + 1,
                 "most": most + 1,
             ]),
@@ -81,5 +81,4 @@ struct ResolveRequest: Sendable {
 
 extension Query {
     static let readPage: Query = "resolve.read-page"
-    fileprivate static let readPages: Query = "resolve.read-pages"
 }

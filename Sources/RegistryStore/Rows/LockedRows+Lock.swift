@@ -188,7 +188,7 @@ struct Clock {
     let hasErasures: Bool
 
     static func read(in scope: Scope, _ installations: Set<InstallationHash> = []) -> SQL {
-        Query.readContext(["scope": scope.id, "hashes": Array(installations), "app": scope.app.id])
+        Query("activities.read-context")(["scope": scope.id, "hashes": Array(installations), "app": scope.app.id])
     }
 
     init(_ result: PostgresResult) throws {
@@ -201,6 +201,5 @@ struct Clock {
 extension Query {
     static let lockActivities: Query = "activities.lock"
     static let lockValues: Query = "activities.lock-values"
-    fileprivate static let readContext: Query = "activities.read-context"
     static let lockInstallations: Query = "installations.lock"
 }

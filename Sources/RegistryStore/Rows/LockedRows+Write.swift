@@ -11,12 +11,12 @@ struct RowWrite {
         let (removed, added) = aliasRows
         // Inserts rows in the order of their keys, to avoid deadlocks.
         let new = activities.filter { $0.isWritten && $0.original == nil }.sorted { $0.value.id < $1.value.id }
-        return write(.insertActivities, new, ["now": rows.now])
-            + write(.updateActivities, activities.filter { $0.isWritten && $0.original != nil }, ["now": rows.now])
+        return write("activities.insert", new, ["now": rows.now])
+            + write("activities.update", activities.filter { $0.isWritten && $0.original != nil }, ["now": rows.now])
             + write("feedback.update-withholding", withheld)
             + AliasWrite.statements(removed: removed, added: added, in: scope)
-            + write(.insertValues, owners { $0 == nil }.sorted { $0.value.digest < $1.value.digest })
-            + write(.updateValues, owners { $0 != nil })
+            + write("activities.insert-values", owners { $0 == nil }.sorted { $0.value.digest < $1.value.digest })
+            + write("activities.update-values", owners { $0 != nil })
             + values.filter(\.hasOtherInstallation).map(writeInstallation)
             + reports(about: values.filter { !$0.hasOtherInstallation })
             + installationStatements
@@ -57,16 +57,6 @@ struct RowWrite {
         }
         return (removed, added)
     }
-}
-
-extension Query {
-    fileprivate static let insertActivities: Query = "activities.insert"
-    fileprivate static let updateActivities: Query = "activities.update"
-    fileprivate static let deleteAliases: Query = "activities.delete-aliases"
-    fileprivate static let insertAliases: Query = "activities.insert-aliases"
-    fileprivate static let insertValues: Query = "activities.insert-values"
-    fileprivate static let updateValues: Query = "activities.update-values"
-    fileprivate static let insertEvents: Query = "activities.insert-events"
 }
 
 extension LockedRows.Row<Activity>: PostgresArrayElement, PostgresEncodable, PostgresComposite {
@@ -126,9 +116,10 @@ private struct AliasWrite: PostgresComposite, Hashable, Comparable {
     }
 
     static func statements(removed: Set<AliasWrite>, added: Set<AliasWrite>, in scope: Scope) -> [SQL] {
-        [(Query.deleteAliases, removed), (.insertAliases, added)].filter { !$1.isEmpty }.map { query, rows in
-            query(["scope": scope.id, "rows": rows.sorted()])
-        }
+        let writes: [(Query, Set<AliasWrite>)] = [
+            ("activities.delete-aliases", removed), ("activities.insert-aliases", added),
+        ]
+        return writes.filter { !$1.isEmpty }.map { $0(["scope": scope.id, "rows": $1.sorted()]) }
     }
 
     func encode(into columns: inout CompositeWriter) {
@@ -185,7 +176,7 @@ extension [NewAuditEvent] {
     func insertion(in scope: Scope) -> [SQL] {
         guard !isEmpty else { return [] }
         let retention = scope.app.settings.eventRetention
-        return [Query.insertEvents(["scope": scope.id, "retention": retention, "rows": self])]
+        return [Query("activities.insert-events")(["scope": scope.id, "retention": retention, "rows": self])]
     }
 }
 

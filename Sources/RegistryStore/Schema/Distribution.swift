@@ -109,7 +109,8 @@ package struct DistributionCondition: Sendable, Hashable {
         }
         isDistributed = !missingTables.contains("activities")
         let answers = try session.transaction { transaction in
-            try transaction.simple(DistributionStatements.shortWait)
+            // The default connection timeout is half a minute.
+            try transaction.simple("SET LOCAL citus.node_connection_timeout = '1s'")
             return try transaction.execute(DistributionStatements.workers)
         }
         for row in answers.rows {
@@ -146,7 +147,8 @@ extension SchemaMigrator {
                 try transaction.simple(command)
             }
             guard !missing.isEmpty else { return [] }
-            try transaction.simple(DistributionStatements.oneByOne)
+            // One connection per node. Otherwise Citus rejects later commands about reference tables.
+            try transaction.simple("SET LOCAL citus.multi_shard_modify_mode TO 'sequential'")
             for table in missing { _ = try transaction.execute(DistributionStatements.distribute(table)) }
             return missing
         }
@@ -165,9 +167,6 @@ enum DistributionStatements {
             AND NOT EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = to_regclass(t.name))
         ORDER BY t.name <> ALL(\(Distribution.referenceTables)), t.name <> 'activities', t.position
         """
-
-    /// One connection per node. Otherwise Citus rejects later commands about reference tables.
-    static let oneByOne = "SET LOCAL citus.multi_shard_modify_mode TO 'sequential'"
 
     static func distribute(_ table: String) -> SQL {
         if Distribution.referenceTables.contains(table) { return "SELECT create_reference_table(\(table)::regclass)" }
@@ -197,9 +196,6 @@ enum DistributionStatements {
         WHERE to_regclass(t.name) IS NOT NULL
         ORDER BY t.position
         """
-
-    /// The default connection timeout is half a minute.
-    static let shortWait = "SET LOCAL citus.node_connection_timeout = '1s'"
 
     /// A row for each setting of each worker, and one for a worker that does not answer.
     static let workers: SQL = """

@@ -26,11 +26,6 @@ package struct Migration: Sendable, Hashable {
     var commands: [String] {
         sql.components(separatedBy: ";\n").filter { !$0.allSatisfy(\.isWhitespace) }
     }
-
-    /// The values need no quoting.
-    var record: String {
-        "INSERT INTO schema_migrations (version, name, checksum) VALUES (\(version), '\(name)', '\(checksum)');"
-    }
 }
 
 package struct AppliedMigration: Sendable, Hashable, DecodableRow {
@@ -125,10 +120,13 @@ package struct SchemaMigrator: Sendable {
                 let pending = try SchemaStatus(applied: Self.applied(session)).pending
                 try session.simple(Self.table)
                 for migration in pending {
+                    // The values need no quoting.
+                    let values = "(\(migration.version), '\(migration.name)', '\(migration.checksum)')"
+                    let record = "INSERT INTO schema_migrations (version, name, checksum) VALUES \(values);"
                     // One by one, because Citus forwards a command's whole text to nodes that accept only one command
                     // each.
                     try session.transaction { transaction in
-                        for command in migration.commands + [migration.record] { try transaction.simple(command) }
+                        for command in migration.commands + [record] { try transaction.simple(command) }
                     }
                     onApplied(migration)
                 }

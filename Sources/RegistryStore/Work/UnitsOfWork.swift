@@ -94,14 +94,12 @@ final class RepeatedErrors: Sendable {
         var unlogged = 0
     }
 
-    static let interval = Duration.seconds(1)
-
     private let entries = Mutex<[String: Entry]>([:])
 
     /// The number of similar errors suppressed since the last logged one; nil to suppress this one too.
     func admit(_ kind: String, now: ContinuousClock.Instant = .now) -> Int? {
         entries.withLock { entries in
-            guard let entry = entries[kind], now - entry.loggedAt < Self.interval else {
+            guard let entry = entries[kind], now - entry.loggedAt < .seconds(1) else {
                 return entries.updateValue(Entry(loggedAt: now), forKey: kind)?.unlogged ?? 0
             }
             entries[kind]?.unlogged += 1
@@ -156,8 +154,6 @@ extension Problem {
 
     /// The request may be sent again.
     static func unavailable(_ detail: String) -> Problem {
-        var problem = Problem(.unavailable, detail)
-        problem.retryAfter = .seconds(1)
-        return problem
+        Problem(.unavailable, detail, retryAfter: .seconds(1))
     }
 }

@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import RegistryCore
 import RegistryRules
-import RegistryServer
 import RegistryStore
 
 struct Audit: AsyncParsableCommand {

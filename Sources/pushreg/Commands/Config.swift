@@ -1,5 +1,4 @@
 import ArgumentParser
-import PostgresDriver
 import RegistryCore
 
 struct Config: AsyncParsableCommand {

@@ -45,14 +45,11 @@ struct Keys: AsyncParsableCommand {
                 _ = try await registry.createKey(key.id, digest: digest, request, of: app, by: Apps.who)
             }
             Output.errors.note("Created \(key.id). The key is not shown again; keep it safe.")
-            try Output.results.line(json ? members(of: key).jsonLine : key.text.revealed)
-        }
-
-        private func members(of key: APIKey) -> JSONObject {
-            JSONObject([
+            let members = JSONObject([
                 ("id", .string(key.id.rawValue)), ("role", .string(role.rawValue)),
                 ("app", app.map { .string($0.rawValue) } ?? .null), ("key", .string(key.text.revealed)),
             ])
+            try Output.results.line(json ? members.jsonLine : key.text.revealed)
         }
     }
 

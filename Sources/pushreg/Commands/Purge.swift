@@ -1,6 +1,5 @@
 import ArgumentParser
 import RegistryCore
-import RegistryServer
 import RegistryStore
 
 struct Purge: AsyncParsableCommand {

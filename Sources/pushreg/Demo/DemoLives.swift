@@ -16,8 +16,6 @@ struct DemoLives: Sendable {
     private let start = Date().addingTimeInterval(-600)
 
     private static let app = "/v1/apps/com.example.food"
-    /// Retries after a 503, one second apart.
-    private static let repetitions = 5
 
     static func play(on base: String, key: Secret? = nil, crowd: Int) async throws {
         var configuration = HTTPClient.Configuration(timeout: .init(connect: .seconds(5)))
@@ -199,7 +197,7 @@ struct DemoLives: Sendable {
         }
         do {
             var response = try await client.execute(request, timeout: .seconds(60))
-            for _ in 0..<Self.repetitions where response.status == .serviceUnavailable {
+            for _ in 0..<5 where response.status == .serviceUnavailable {
                 try await Task.sleep(for: .seconds(1))
                 response = try await client.execute(request, timeout: .seconds(60))
             }

@@ -2,7 +2,6 @@ import Foundation
 import Logging
 import NIOCore
 import NIOPosix
-import RegistryCore
 import RegistryServer
 import RegistryStore
 import ServiceLifecycle
@@ -11,8 +10,6 @@ import UnixSignals
 struct RegistryService: Service {
     let database: DatabaseSettings
     let settings: ServiceSettings
-
-    private static let gracePeriod = Duration.seconds(10)
 
     /// Runs until SIGTERM or SIGINT, which also stop a service that is still starting Postgres.
     func runUntilSignal() async throws {
@@ -26,7 +23,7 @@ struct RegistryService: Service {
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: .lines(level: settings.logLevel)
         )
-        group.maximumGracefulShutdownDuration = Self.gracePeriod
+        group.maximumGracefulShutdownDuration = .seconds(10)
         do {
             try await ServiceGroup(configuration: group).run()
         } catch is CancellationError {

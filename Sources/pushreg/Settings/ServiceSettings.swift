@@ -11,9 +11,6 @@ struct ServiceSettings: Sendable {
     /// Complete except for the TLS identity, which is read at the start of the service.
     let server: ServerConfiguration
 
-    /// How long an idle keep-alive connection waits for one more request after a signal.
-    private static let lastRequestDeadline = Duration.milliseconds(500)
-
     init(_ sources: SettingSources) throws(CommandFailure) {
         migrates = try sources.isTrue(.migrate)
         server = try Self.server(sources)
@@ -36,7 +33,8 @@ struct ServiceSettings: Sendable {
         server.keyRate = try rate(.keyRate, sources)
         server.addressRate = try rate(.addressRate, sources)
         server.trustedProxies = try trustedProxies(sources)
-        server.limits.lastRequestDeadline = lastRequestDeadline
+        // How long an idle keep-alive connection waits for one more request after a signal.
+        server.limits.lastRequestDeadline = .milliseconds(500)
         let pauses = Duration.within(.seconds(1) ... .seconds(86_400))
         server.sweepInterval = try sources.read(.sweepInterval, pauses) ?? server.sweepInterval
         server.settingsInForce = sources.inForce

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Logging
-import PostgresDriver
 import RegistryCore
 
 /// Flags of settings. Each has the name of its ``Setting``.

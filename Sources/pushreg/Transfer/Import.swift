@@ -1,8 +1,6 @@
 import ArgumentParser
-import Foundation
 import RegistryCore
 import RegistryRules
-import RegistryServer
 import RegistryStore
 
 struct Import: AsyncParsableCommand {
@@ -62,7 +60,7 @@ struct Import: AsyncParsableCommand {
         var nextPlan = 1000
         defer { progress.clear() }
         while case let chunk = try source.next(), !chunk.isEmpty {
-            let last = source.lineNumber
+            let last = source.lines.number
             let outcomes: [LineOutcome]
             do {
                 outcomes = try await registry.take(chunk, isDry: dryRun, in: scope)

@@ -11,7 +11,7 @@ struct ImportSource {
     private let isDry: Bool
     /// Nil for standard input, which must stay open.
     private let descriptor: Int32?
-    private var lines: LineReader
+    private(set) var lines: LineReader
     /// Nil if the input is not a regular file.
     private var progress: ImportProgress?
     private var progressPath: String?
@@ -59,8 +59,6 @@ struct ImportSource {
     }
 
     var fraction: Double? { progress.map { Double(lines.offset) / Double(max($0.size, 1)) } }
-
-    var lineNumber: Int { lines.number }
 
     mutating func next() throws(CommandFailure) -> [ImportedLine] {
         var chunk: [ImportedLine] = []

@@ -1,16 +1,12 @@
 import RegistryCore
 
 extension Probe {
-    private static let phone = "…/installations/audit-1"
     private static let named: JSONObject = ["aliases": ["matchId": "audit"], "installationId": "audit-1"]
 
     private static func activity(_ id: String, _ token: Int) -> Message { .activity(id, token, 3, named) }
 
-    private static let installation: Message = .put(phone, ["aliases": ["matchId": "audit"]])
+    private static let installation: Message = .put("…/installations/audit-1", ["aliases": ["matchId": "audit"]])
     private static let startToken: Message = .token("audit-1/start-tokens/Delivery", 222, 3)
-
-    /// A position of the database with the number 1.
-    private static let otherDatabase = "1.1.1.1.1.1.0.0.1.1.1.0.0."
 
     static let audit: [Probe] = [
         Probe("getStatistics", "of a day", .get("…/stats"))
@@ -44,7 +40,9 @@ extension Probe {
             .gives(200, ["changes": []]),
         Probe("followChanges", "from nowhere", .get("…/changes?after=nonsense")).fails(.invalidRequest),
         Probe("followChanges", "for an hour", .get("…/changes?wait=3600")).fails(.invalidRequest),
-        Probe("followChanges", "from another database", .get("…/changes?after=\(otherDatabase)")).fails(.feedReset),
+        // A position of the database with the number 1.
+        Probe("followChanges", "from another database", .get("…/changes?after=1.1.1.1.1.1.0.0.1.1.1.0.0."))
+            .fails(.feedReset),
         Probe("explainAlias", "that is known", .get("…/audit/explain?kind=matchId&value=audit"))
             .after(activity("audit-3", 223), .delete("…/activities/audit-3"), installation, startToken)
             .gives(200, ["notes": []]),

@@ -1,4 +1,3 @@
-import HTTPTypes
 import RegistryCore
 import TestSupport
 

@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import RegistryCore
-import RegistryServer
 import RegistryStore
 import TestSupport
 

@@ -15,8 +15,8 @@ extension Probe {
         Probe("endActivityByAlias", "of another's", onPhone(.delete("…/activities?alias=own-2")).by(user: "u-2"))
             .after(named(212).by(user: "u-1"))
             .fails(.notYours),
-        Probe("logOutInstallation", "of another's", .delete(phone).by(user: "u-2"))
-            .after(device(216).by(user: "u-1"))
+        Probe("logOutInstallation", "of another's", .delete("…/installations/owned-1").by(user: "u-2"))
+            .after(.token("owned-1/device-token", 216).by(user: "u-1"))
             .fails(.notYours),
         Probe("putInstallation", "that they take over", .put(taken, ["aliases": ["userId": "u-2"]]).by(user: "u-2"))
             .after(.put(taken, ["aliases": ["userId": "u-1"]]).by(user: "u-1"))
@@ -26,7 +26,6 @@ extension Probe {
             .fails(.superseded),
     ]
 
-    private static let phone = "…/installations/owned-1"
     private static let taken = "…/installations/owned-2"
     private static let lost = "…/installations/owned-3"
 
@@ -34,6 +33,4 @@ extension Probe {
     private static func onPhone(_ message: Message) -> Message { message.from("owned-4") }
 
     private static func named(_ token: Int) -> Message { onPhone(.named("own-2", token)) }
-
-    private static func device(_ token: Int) -> Message { .token("owned-1/device-token", token) }
 }

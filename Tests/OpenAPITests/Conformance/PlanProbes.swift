@@ -33,11 +33,10 @@ extension Probe {
         JSONObject(members.map { ("/installations/0/" + $0.key, $0.value) })
     }
 
-    private static let twoFaults: JSONValue = [["kind": "userId"], 7]
     private static let everyFault: JSONValue = [
-        "alias": ["kind": "7", "value": ""], "to": twoFaults, "attributesType": 7, "lease": "PT59S",
-        "maxStartTokenAge": "P1Y", "restartDismissed": "no", "renewBefore": 30, "planId": "", "limit": 1001,
-        "cursor": 7,
+        "alias": ["kind": "7", "value": ""], "to": [["kind": "userId"], 7], "attributesType": 7,
+        "lease": "PT59S", "maxStartTokenAge": "P1Y", "restartDismissed": "no", "renewBefore": 30, "planId": "",
+        "limit": 1001, "cursor": 7,
     ]
     private static let planned12 = "…/aliases/orderId/planned-12"
     private static let everyPointer = [

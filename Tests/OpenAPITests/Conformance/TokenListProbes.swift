@@ -85,8 +85,7 @@ extension Probe {
         Probe("putChannel", "with the id \(id)", channel("c-12", policy: 2, id: .string(id)))
             .fails(.invalidRequest).at("/channelId", "/messageStoragePolicy")
     }
-    private static let policies: [JSONValue] = [2, "1", .null, 0.5]
-    private static let refusedPolicies = policies.map { policy in
+    private static let refusedPolicies = ([2, "1", .null, 0.5] as [JSONValue]).map { policy in
         Probe("putChannel", "with the policy \(policy)", channel("c-12", policy: policy))
             .fails(.invalidRequest).at("/messageStoragePolicy")
     }

@@ -94,27 +94,20 @@ import Testing
     }
 
     private func send(_ canaries: [Canary], to service: Service, _ search: CanarySearch) async throws -> Answers {
-        try await withThrowingTaskGroup(of: Answers.self) { group in
-            for caller in 0..<Self.callers {
-                group.addTask {
-                    var answers = Answers()
-                    for number in stride(from: caller, to: canaries.count, by: Self.callers) {
-                        for request in CanaryRequest.all(canaries[number], number) {
-                            let answer = try await service.send(request)
-                            answers.statuses.append(answer.status)
-                            guard search.count(in: answer.text) > 0 else { continue }
-                            answers.found.append("\(request.method) \(request.path.count) \(answer.text.prefix(400))")
-                        }
-                        try await control(number, service, search)
-                    }
-                    return answers
+        let all = try await concurrently(0..<Self.callers) { caller in
+            var answers = Answers()
+            for number in stride(from: caller, to: canaries.count, by: Self.callers) {
+                for request in CanaryRequest.all(canaries[number], number) {
+                    let answer = try await service.send(request)
+                    answers.statuses.append(answer.status)
+                    guard search.count(in: answer.text) > 0 else { continue }
+                    answers.found.append("\(request.method) \(request.path.count) \(answer.text.prefix(400))")
                 }
+                try await control(number, service, search)
             }
-            return try await group.reduce(into: Answers()) { all, answers in
-                all.statuses += answers.statuses
-                all.found += answers.found
-            }
+            return answers
         }
+        return Answers(statuses: all.flatMap(\.statuses), found: all.flatMap(\.found))
     }
 
     private func plant(_ service: Service, _ database: String) async throws -> CanarySearch {

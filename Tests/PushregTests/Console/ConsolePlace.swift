@@ -4,8 +4,6 @@ import RegistryCore
 import RegistryStore
 import TestSupport
 
-@testable import RegistryServer
-
 struct ConsolePlace {
     typealias Page = (name: String, path: String, words: String)
 
@@ -104,16 +102,11 @@ struct ConsoleFilling {
     private static let phone = InstallationHash.sample(7)
     static let installation = phone.description
 
-    func fill() async throws {
-        try await fillInBulk()
-        try await live()
-    }
-
     /// Inserts rows as registrations would leave them, a few hundred thousand per second.
     ///
     /// A third of the activities are older than two hours, one in fifty has ended, and one in five hundred is
     /// quarantined.
-    private func fillInBulk() async throws {
+    func fill() async throws {
         let (age, numbers) = ("(n % 181) * interval '1 minute'", 1...Int64(count))
         try await BulkActivities(name: "activity", numbers: numbers, kind: "orderId", alias: "'o-' || n / 3", age: age)
             .insert(into: database, scope)
@@ -123,6 +116,7 @@ struct ConsoleFilling {
             // Postgres needs statistics for tables that grew at once.
             try session.simple("ANALYZE activities, token_values, installations, installation_tokens, channels, events")
         }
+        try await live()
     }
 
     private static func bulk(_ scope: Scope, _ count: Int) -> [SQL] {

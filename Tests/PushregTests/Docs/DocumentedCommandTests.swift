@@ -1,5 +1,4 @@
 import Foundation
-import RegistryCore
 import TestSupport
 import Testing
 

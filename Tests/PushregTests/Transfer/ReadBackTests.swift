@@ -61,23 +61,18 @@ import Testing
             "0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000001Z", "1970-01-01T00:00:00Z",
             "9999-12-31T23:59:59.999999Z",
         ]
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for number in 0..<120 {
-                group.addTask {
-                    let path = "\(ServiceProcess.app)/activities/a-\(number)"
-                    let token = String(format: "%064x", number + 1)
-                    guard number.isMultiple(of: 3) else {
-                        let answer = try await service.call("PUT", path, #"{"token":"\#(token)"}"#)
-                        #expect(answer.status == 201, "\(answer.body)")
-                        return
-                    }
-                    let (observed, started) = (times[number / 3 % 4], times[number / 12 % 4])
-                    let body = #"{"token":"\#(token)","observedAt":"\#(observed)","startedAt":"\#(started)"}"#
-                    let answer = try await service.call("PUT", path, body)
-                    #expect([201, 410, 422].contains(answer.status), "\(answer.body)")
-                }
+        try await concurrently(0..<120) { number in
+            let path = "\(ServiceProcess.app)/activities/a-\(number)"
+            let token = String(format: "%064x", number + 1)
+            guard number.isMultiple(of: 3) else {
+                let answer = try await service.call("PUT", path, #"{"token":"\#(token)"}"#)
+                #expect(answer.status == 201, "\(answer.body)")
+                return
             }
-            try await group.waitForAll()
+            let (observed, started) = (times[number / 3 % 4], times[number / 12 % 4])
+            let body = #"{"token":"\#(token)","observedAt":"\#(observed)","startedAt":"\#(started)"}"#
+            let answer = try await service.call("PUT", path, body)
+            #expect([201, 410, 422].contains(answer.status), "\(answer.body)")
         }
         await service.stop()
     }

@@ -53,21 +53,18 @@ import Testing
 }
 
 @Suite struct HexadecimalTests {
-    static let valid: [(text: String, bytes: [UInt8])] = [
+    @Test(arguments: [
         ("", []), ("00", [0]), ("ff", [255]), ("FF", [255]), ("aBcD09", [0xAB, 0xCD, 0x09]),
-    ]
-
-    @Test(arguments: valid)
+    ])
     func `Upper and lower case are parsed, and lower case is written`(text: String, bytes: [UInt8]) {
         #expect(Hexadecimal.decode(text) == bytes)
         #expect(Hexadecimal.encode(bytes) == text.lowercased())
     }
 
-    static let invalid = [
+    @Test(arguments: [
         "0", "abc", "0g", "g0", " 0", "0x", "-1", "00 ", "é", "０0", "00\u{0}0", "/0", ":0", "@0", "G0", "`0",
-    ]
-
-    @Test(arguments: invalid) func `Odd lengths and other characters are rejected`(text: String) {
+    ])
+    func `Odd lengths and other characters are rejected`(text: String) {
         #expect(Hexadecimal.decode(text) == nil)
     }
 

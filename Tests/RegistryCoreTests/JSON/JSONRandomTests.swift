@@ -38,7 +38,8 @@ import Testing
         var generator = SeededGenerator(seed: 2)
         var accepted = 0
         for _ in 0..<50_000 {
-            let bytes = Self.mutated(generator.value(depth: 3).jsonBytes, &generator)
+            var bytes = generator.value(depth: 3).jsonBytes
+            for _ in 0..<Int.random(in: 1...4, using: &generator) { generator.mutate(&bytes) }
             guard let value = try Self.outcome(of: bytes) else { continue }
             accepted += 1
             #expect(Self.isSame(try JSONParser.parse(value.canonicalBytes), value))
@@ -57,27 +58,6 @@ import Testing
             #expect((0...bytes.count).contains(error.offset))
             return nil
         }
-    }
-
-    private static let telling =
-        Array("\"\\{}[],:0123456789-+.eEutfnl \u{0}\u{1F}".utf8) + [0x80, 0xC3, 0xED, 0xEF, 0xF0, 0xFF]
-
-    private static func mutated(_ bytes: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
-        var bytes = bytes
-        for _ in 0..<Int.random(in: 1...4, using: &generator) {
-            let index = Int.random(in: 0...bytes.count, using: &generator)
-            let byte =
-                Bool.random(using: &generator)
-                ? telling.randomElement(using: &generator)! : UInt8.random(in: .min ... .max, using: &generator)
-            switch Int.random(in: 0..<5, using: &generator) {
-            case 0 where index < bytes.count: bytes.remove(at: index)
-            case 1 where index < bytes.count: bytes[index] = byte
-            case 2: bytes.insert(byte, at: index)
-            case 3: bytes.removeSubrange(index...)
-            default: bytes.insert(contentsOf: bytes[..<index].suffix(8), at: index)
-            }
-        }
-        return bytes
     }
 
     static let large: [(name: String, text: @Sendable () -> String, isValid: Bool)] = [

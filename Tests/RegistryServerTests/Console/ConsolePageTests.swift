@@ -3,7 +3,6 @@ import Foundation
 import HTTPTypes
 import PostgresDriver
 import RegistryCore
-import RegistryStore
 import TestSupport
 import Testing
 

@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import RegistryCore
-import RegistryStore
 import TestSupport
 import Testing
 

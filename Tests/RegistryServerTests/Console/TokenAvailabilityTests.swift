@@ -7,8 +7,6 @@ import RegistryStore
 import TestSupport
 import Testing
 
-@testable import RegistryServer
-
 /// `audit/explain` and the console state each reason to withhold a token in one sentence.
 @Suite(.service, .timeLimit(.minutes(15))) struct TokenAvailabilityTests {
     enum Keeping: String, Sendable, CaseIterable {

@@ -131,10 +131,9 @@ import WebAssets
 
 @Suite struct WebAssetsTests {
     private static let folder = ProjectFiles.root.appendingPathComponent("Sources/WebAssets")
-    private static let folders = ["Console", "Docs", "Shared"]
 
     @Test func `The program contains every file unchanged`() throws {
-        let paths = try Self.folders.flatMap { name in
+        let paths = try ["Console", "Docs", "Shared"].flatMap { name in
             try FileManager.default.contentsOfDirectory(atPath: Self.folder.appendingPathComponent(name).path)
                 .map { "\(name)/\($0)" }
         }
@@ -162,7 +161,6 @@ struct PageScan {
     private static var attribute: Regex<(Substring, Substring, Substring?)> {
         /([a-zA-Z0-9-]+)(?:="([^"]*)")?/.matchingSemantics(.unicodeScalar)
     }
-    private static let void: Set<String> = ["meta", "link", "img", "hr", "br", "input", "wbr"]
 
     init(_ text: String) {
         var rest = text.unicodeScalars[...]
@@ -207,7 +205,8 @@ struct PageScan {
         let name = String(match.1)
         let pairs = match.2.matches(of: Self.attribute).map { (String($0.1), String($0.2 ?? "")) }
         elements.append(Element(name: name, attributes: Dictionary(pairs) { first, _ in first }))
-        if !Self.void.contains(name), match.3.isEmpty { open.append(name) }
+        let isVoid = ["meta", "link", "img", "hr", "br", "input", "wbr"].contains(name)
+        if !isVoid, match.3.isEmpty { open.append(name) }
     }
 
     var addresses: [String] { elements.flatMap { [$0.attributes["href"], $0.attributes["src"]] }.compactMap(\.self) }

@@ -27,12 +27,10 @@ import Testing
 
     @Test func `Unknown keys are fetched at most once a minute`() async throws {
         let setting = Setting()
-        await withTaskGroup(of: Problem.Code?.self) { group in
-            for number in 0..<500 {
-                group.addTask { await setting.refusal(of: .stranger, kid: .string("k-\(number)")) }
-            }
-            for await code in group { #expect(code == .unauthenticated) }
+        let codes = try await concurrently(0..<500) { number in
+            await setting.refusal(of: .stranger, kid: .string("k-\(number)"))
         }
+        #expect(codes.allSatisfy { $0 == .unauthenticated })
         #expect(setting.count == 1)
         setting.clock.advance(by: .seconds(59))
         _ = await setting.refusal(kid: "new")

@@ -70,14 +70,9 @@ import Testing
             for reader in Reader.allCases {
                 group.addTask { (reader, try await read(reader, from: start, database, scope, until: end)) }
             }
-            try await withThrowingTaskGroup(of: Void.self) { writers in
-                for seed in 0..<Self.writers {
-                    writers.addTask {
-                        var generator = SeededGenerator(seed: UInt64(seed))
-                        for _ in 0..<rounds { try await write(database, scope, using: &generator) }
-                    }
-                }
-                try await writers.waitForAll()
+            try await concurrently(0..<Self.writers) { seed in
+                var generator = SeededGenerator(seed: UInt64(seed))
+                for _ in 0..<rounds { try await write(database, scope, using: &generator) }
             }
             end.raise()
             var found: [Reader: [Told]] = [:]

@@ -34,8 +34,6 @@ extension ConsoleCall {
         }
     }
 
-    private static let searchLimit = 100
-
     func findRecords(_ search: SearchText, in scope: Scope) async throws -> SearchResults {
         var results = SearchResults()
         let state = search["state"]?.lowercased()
@@ -48,7 +46,7 @@ extension ConsoleCall {
             results.sentence = "Search for an installation or a fingerprint by its hex digits, two for each byte."
             return results
         }
-        let limit = Self.searchLimit
+        let limit = 100
         let found = try await registry.findActivities(ways, limit: limit, in: scope)
         results.activities = found.filter { Self.isAsked($0, state) }
         for case .installation(let prefix) in ways {

@@ -7,7 +7,6 @@ import RegistryStore
 extension ConsoleCall {
     private var signInCookie: ConsoleCookie { ConsoleCookie(purpose: .signIn, isSecure: visit.isSecure) }
 
-    private static let formTime = 3600
     static let tooLate = "The page was open for too long, or cookies are off. Try again."
 
     func showSignIn() -> Response {
@@ -29,7 +28,7 @@ extension ConsoleCall {
             ],
             status: status
         )
-        response.fields.append(signInCookie.setting(nonce, seconds: Self.formTime))
+        response.fields.append(signInCookie.setting(nonce, seconds: 3600))
         return response
     }
 

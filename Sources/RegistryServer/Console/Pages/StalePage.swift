@@ -6,8 +6,6 @@ struct StaleQuestion: Sendable {
     private(set) var filter = StaleFilter()
     private(set) var parameters: [ConsoleLink.Parameter] = []
 
-    static let names = ["kind", "reason", "attributesType", "unconfirmedFor"]
-
     init(in app: App, _ value: (String) -> String?) throws(Problem) {
         do throws(JSONFaultReason) {
             filter.kind = try value("kind").map(StaleFilter.kind(of: app))
@@ -17,7 +15,7 @@ struct StaleQuestion: Sendable {
         } catch {
             throw Problem(.invalidRequest, "A filter of stale tokens is not valid: it \(error.detail).")
         }
-        parameters = Self.names.map { ($0, value($0)) }
+        parameters = ["kind", "reason", "attributesType", "unconfirmedFor"].map { ($0, value($0)) }
     }
 
     /// Such as “tokens of every kind that look dead for any reason”.

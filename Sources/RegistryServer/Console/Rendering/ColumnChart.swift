@@ -66,18 +66,16 @@ struct ColumnChart: Sendable {
 
     private var totals: [Int] { starts.indices.map { index in series.map { $0[index] }.reduce(0, +) } }
     private var span: String { DisplayText.span(statistics.window) }
-    private var step: String { DisplayText.span(statistics.step) }
 
     var total: Int { sum(totals) }
 
     var peak: String {
         let peak = totals.max() ?? 0
-        return peak == 0 ? "none" : DisplayText.count(peak) + per
+        guard peak > 0 else { return "none" }
+        return DisplayText.count(peak) + (subject.isLevel ? "" : " in \(DisplayText.span(statistics.step))")
     }
 
     private func sum(_ columns: [Int]) -> Int { subject.isLevel ? columns.last ?? 0 : columns.reduce(0, +) }
-
-    private var per: String { subject.isLevel ? "" : " in \(step)" }
 
     var sentence: String {
         guard let most = totals.max(), most > 0, let index = totals.firstIndex(of: most) else {
