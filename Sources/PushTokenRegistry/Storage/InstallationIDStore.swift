@@ -30,10 +30,12 @@ extension InstallationIDStore {
 /// The keychain of this device only: a backup must not take the id to another phone.
 package struct Keychain: InstallationIDStore {
     #if canImport(Security)
-        private static let item: [CFString: Any] = [
-            kSecClass: kSecClassGenericPassword, kSecAttrService: "push-token-registry",
-            kSecAttrAccount: "installation-id", kSecUseDataProtectionKeychain: true,
-        ]
+        private static var item: [CFString: Any] {
+            [
+                kSecClass: kSecClassGenericPassword, kSecAttrService: "push-token-registry",
+                kSecAttrAccount: "installation-id", kSecUseDataProtectionKeychain: true,
+            ]
+        }
 
         /// Only a definite "not found" counts as none. Any other failure may be the lock.
         package func read() throws -> String? {
