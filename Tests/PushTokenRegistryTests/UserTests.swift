@@ -138,8 +138,20 @@ import Testing
         #expect(call.credential == "jwt")
     }
 
-    @Test func `An error of the credential source is logged and counts as a missing JWT`() async {
-        struct Failure: Error {}
+    @Test func `A log-out that waits after its user's next sign-in blocks no other report without a session`() async {
+        phone.transport.setOffline()
+        for user in ["u-7", "u-8", "u-7"] { phone.registry.signIn(userID: user) { "jwt" } }
+        await phone.quietly()
+        let woken = phone.relaunched()
+        #expect(await woken.answer(.ours(204)).path == "DELETE /installations/i-1", "the log-out of u-8")
+        woken.registry.report(.token("aa"))
+        await woken.quietly()
+        woken.clock.advance(by: 3)
+        #expect(await woken.transport.next().path == "PUT /activities/a-1")
+    }
+
+    @Test func `An error of the credential source is logged without its text and counts as a missing JWT`() async {
+        struct Failure: Error { let text = "secret" }
         phone.registry.signIn(userID: "u-7") { throw Failure() }
         while !phone.log.withLock({ $0.contains { $0.hasPrefix("the credential source failed") } }) { await pause() }
         #expect(phone.registry.status.waiting == 1)

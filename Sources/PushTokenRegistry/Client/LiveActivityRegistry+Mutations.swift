@@ -136,7 +136,7 @@ extension LiveActivityRegistry {
         if entry.owner == owner, source != nil || uptime < graceEnd {
             let end = source == nil ? graceEnd : uptime + Self.credentialPause
             state.outbox.credentialIsMissing(for: entry, until: end)
-        } else if entry.report.isFinal {
+        } else if entry.report.isFinal, entry.owner != owner {
             // Its user has signed out meanwhile, so the key reports it.
             state.outbox.credentialIsMissing(for: entry, until: uptime)
         } else {
