@@ -96,10 +96,10 @@ extension Outbox {
         }
     }
 
-    /// Repeats a refused entry for a day: a wrong key in one release must not lose all tokens.
+    /// Repeats a refused entry for a day, and a log-out without end: a wrong key in one release must not lose all tokens.
     private mutating func keep(_ index: Int, _ problem: Problem, _ now: Circumstances) -> [Event] {
         let since = entries[index].refusedSince ?? now.time
-        guard now.time - since < Backoff.keptWhenRefused else {
+        guard now.time - since < Backoff.keptWhenRefused || entries[index].report == .logOut else {
             return [.refused(entries.remove(at: index).subject, problem, isKept: false)]
         }
         let isFirst = entries[index].refusedSince == nil
