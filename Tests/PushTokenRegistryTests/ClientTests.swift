@@ -119,6 +119,16 @@ import Testing
         #expect(await next.answer().path == "PUT /activities/a-1")
     }
 
+    @Test func `A report that falls due after the client's last look is sent`() async {
+        phone.registry.report(.token("aa"))
+        let call = await phone.transport.next()
+        _ = await phone.isQuiet()
+        // The pause of half a second to a second ends between two readings of the clock.
+        phone.clock.set(step: 0.5)
+        call.fail()
+        #expect(await phone.transport.next().path == "PUT /activities/a-1")
+    }
+
     @Test func `A first install sends no log-out`() async {
         let phone = TestPhone(storage: TestStorage(nil), installationIDs: TestInstallationIDStore())
         phone.registry.report(.token("aa"))

@@ -90,7 +90,8 @@ extension LiveActivityRegistry {
     /// Schedules the next step that nothing else triggers.
     func setAlarm() {
         var next: Duration?
-        if case .wait(let time) = state.outbox.upcoming(at: configuration.clock.now().uptime) { next = time }
+        // At zero, because a time that has passed since the last look for entries needs an alarm, too.
+        if case .wait(let time) = state.outbox.upcoming(at: .zero) { next = time }
         guard alarm?.time != next else { return }
         alarm?.task.cancel()
         alarm = next.map { time in
