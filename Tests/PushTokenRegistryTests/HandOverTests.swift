@@ -76,6 +76,15 @@ import Testing
         #expect(await relaunched.answer()["token"] == "aa")
     }
 
+    @Test func `A submission requests a user's JWT once, and one without a JWT is repeated`() async {
+        let credentials = LockedValue<[String?]>([nil, nil, "jwt"])
+        phone.registry.signIn(userID: "u-7") { credentials.withLock { $0.removeFirst() } }
+        await phone.quietly()
+        phone.registry.report(.token("aa"))
+        for _ in 0..<2 { await phone.registry.submitBackgroundUploads() }
+        #expect(phone.transport.submitted.map(\.count) == [0, 2])
+    }
+
     @Test func `In the foreground the app cancels its background uploads`() async {
         phone.transport.setOffline()
         phone.registry.report(.token("aa"))

@@ -154,19 +154,19 @@ import Testing
         struct Failure: Error { let text = "secret" }
         phone.registry.signIn(userID: "u-7") { throw Failure() }
         while !phone.log.withLock({ $0.contains { $0.hasPrefix("the credential source failed") } }) { await pause() }
+        #expect(!phone.log.withLock { $0.joined().contains("secret") })
         #expect(phone.registry.status.waiting == 1)
     }
 
-    @Test func `A source without a JWT is called again after 30 seconds`() async {
-        let isAsked = LockedValue(false)
-        phone.registry.signIn(userID: "u-7") {
-            isAsked.withLock { isAsked in
-                defer { isAsked = true }
-                return isAsked ? "jwt" : nil
-            }
+    @Test(arguments: [[30.0], [20, 30]])
+    func `A source without a JWT, also after 20 seconds, is called again after 30`(pauses: [Double]) async {
+        let silent: CredentialSource = { pauses.count == 1 ? nil : await withCheckedContinuation { _ = $0 } }
+        let sources = LockedValue<[CredentialSource]>([silent, { "jwt" }])
+        phone.registry.signIn(userID: "u-7") { try await sources.withLock { $0.removeFirst() }() }
+        for pause in pauses {
+            await phone.until(phone.clock.now().uptime + .seconds(pause))
+            phone.clock.advance(by: pause)
         }
-        await phone.until(.seconds(1030))
-        phone.clock.advance(by: 30)
         #expect(await phone.transport.next().credential == "jwt")
     }
 }
