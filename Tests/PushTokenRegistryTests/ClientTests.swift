@@ -260,6 +260,22 @@ import Testing
         while activity.phase != .dismissed { await pause() }
     }
 
+    @Test func `A change of users before ActivityKit's list is complete ends all former activities`() async {
+        let app = TestPhone()
+        let (unlisted, hidden) = (FakeActivity("a-1"), FakeActivity("a-2"))
+        app.registry.follow(app.type, on: app.system)
+        app.type.newStreams.send(unlisted)
+        while unlisted.phaseStreams.listeners == 0 { await pause() }
+        for user in ["u-7", "u-8"] { app.registry.signIn(userID: user) { user } }
+        while unlisted.phase != .dismissed { await pause() }
+        app.type.addToList(hidden)
+        app.clock.advance(by: 1)
+        while hidden.phase != .dismissed { await pause() }
+        var call = await app.answer(.ours(204))
+        while call.path != "DELETE /activities/a-2" { call = await app.answer(.ours(204)) }
+        #expect(call.credential == "prc_key")
+    }
+
     @Test func `The stream of registration states starts with the current state and ends with the activity`() async {
         let app = await TestPhone.settled()
         let activity = FakeActivity("a-1")

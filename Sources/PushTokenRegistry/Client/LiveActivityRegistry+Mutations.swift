@@ -34,14 +34,14 @@ extension LiveActivityRegistry {
 
     var owner: Owner { state.user.map(Owner.user) ?? .installation }
 
-    func add(_ report: Report, _ time: DeviceTime) {
+    func add(_ report: Report, _ time: DeviceTime, of former: Owner? = nil) {
         if case .installationToken(.widget, let token) = report {
             guard token != nil || state.hasWidgetToken else { return }
             state.hasWidgetToken = token != nil
         }
         notice(time)
         let (id, observedAt) = (UInt64.random(in: .min ... .max), state.clock.observe(time))
-        let entry = OutboxEntry(id: id, report: report, observedAt: observedAt, owner: owner)
+        let entry = OutboxEntry(id: id, report: report, observedAt: observedAt, owner: former ?? owner)
         for event in state.outbox.add(entry) { emit(event) }
         switch report {
         case .registration(let activity): registrations.set(.pending, of: activity.activityID)
@@ -116,12 +116,20 @@ extension LiveActivityRegistry {
     /// The log-out ends the activities that the registry knows. An activity without a token is ended here, because its
     /// first token would make it the next user's (C14).
     func logOut(ending running: [any SystemActivity], _ time: DeviceTime) {
-        for activity in running { add(.end(activityID: activity.id, isDismissal: false), time) }
+        let former = owner
+        watch?.findLate { [weak self, clock = configuration.clock] activities in
+            self?.enqueue { $0.end(activities, of: former, clock.now()) }
+        }
+        end(running, of: former, time)
         add(.logOut, time)
         // The publishable key reports what is left.
-        state.outbox.credentialCame(for: owner)
+        state.outbox.credentialCame(for: former)
         (state.user, source) = (nil, nil)
-        if configuration.endsActivitiesOnSignOut { watch?.end(running) }
+    }
+
+    private func end(_ activities: [any SystemActivity], of former: Owner, _ time: DeviceTime) {
+        for activity in activities { add(.end(activityID: activity.id, isDismissal: false), time, of: former) }
+        if configuration.endsActivitiesOnSignOut { watch?.end(activities) }
     }
 
     /// The pause before a source that had no credential is asked again.

@@ -20,7 +20,12 @@ package actor ActivityWatch {
     private(set) weak var sink: (any ReportSink)?
     private let subscriptions = LockedValue(Subscriptions())
 
-    var followed: [String: FollowedActivity] = [:]
+    var followed: [String: FollowedActivity] = [:] {
+        didSet { known.withLock { [followed] in $0 = followed.mapValues(\.activity) } }
+    }
+    private let known = LockedValue<[String: any SystemActivity]>([:])
+    /// Ends the activities of a user who signed out before ActivityKit's list was reliable.
+    let endLate = LockedValue<[@Sendable ([any SystemActivity]) -> Void]>([])
     /// Activities that are over, and were reported.
     var over: Set<String> = []
     /// Activities that the app ends, so their dismissal is not the user's.
@@ -78,9 +83,16 @@ package actor ActivityWatch {
         subscribe(to: types)
     }
 
-    /// The activities that the phone shows or has scheduled.
+    /// The activities that the phone shows or has scheduled. The list may lack an activity that the stream has delivered.
     package nonisolated func runningActivities() -> [any SystemActivity] {
-        types.flatMap { $0.activities().filter(\.phase.runs) }
+        let listed = types.flatMap { $0.activities() }.map { ($0.id, $0) }
+        return known.withLock { $0 }.merging(listed) { $1 }.values.filter(\.phase.runs)
+    }
+
+    /// Calls `end` once ActivityKit's list is reliable, if it is not yet, with the activities that it lacked.
+    nonisolated func findLate(_ end: @escaping @Sendable ([any SystemActivity]) -> Void) {
+        guard let settled, clock.now().uptime < settled else { return }
+        endLate.withLock { if $0.isEmpty { $0 = [end] } }
     }
 
     /// Streams before lists: an activity that begins in between is in both, and none is in neither.
