@@ -106,12 +106,18 @@ import Testing
         #expect(LiveActivityRegistry.shared == nil)
     }
 
-    @Test func `C18: after a reinstall the client logs the former installation out first`() async {
-        let phone = TestPhone(storage: TestStorage(nil))
+    @Test(arguments: [[0.0], [-3600, 0]])
+    func `C18: after a reinstall the client logs the former installation out first`(times: [Double]) async {
+        let clock = TestClock()
+        clock.set(ahead: times[0])
+        let phone = TestPhone(storage: TestStorage(nil), clock: clock)
         phone.registry.report(.token("aa"))
-        let first = await phone.answer(.ours(204))
-        #expect(first.path == "DELETE /installations/i-1")
-        #expect(first.credential == "prc_key")
+        for time in times {
+            let call = await phone.answer(.ours(204, fields: ["Date": "Mon, 21 Sep 2026 14:13:20 GMT"]))
+            #expect(call.path == "DELETE /installations/i-1")
+            #expect(call.credential == "prc_key")
+            #expect(call.observedAt == .at(time), "a slow clock's log-out is repeated at the right time")
+        }
         #expect(await phone.answer().path == "PUT /activities/a-1")
         await phone.quietly()
         let next = phone.relaunched()

@@ -52,6 +52,7 @@ extension LiveActivityRegistry {
             uptime: now.uptime,
             time: state.clock.corrected(now),
             jitter: Double.random(in: 0...1),
+            floor: state.clock.floor,
             runs: { [watch] report in
                 guard case .registration(let registration) = report else { return false }
                 return watch?.runningActivities().contains { $0.id == registration.activityID } ?? false
