@@ -162,11 +162,13 @@ import Testing
         await released()
     }
 
-    @Test func `The background task ends after 25 seconds, and the system gets the waiting reports`() async {
+    @Test(arguments: [(3600.0, 25.0), (12, 7)])
+    func `The background task ends after 25 seconds, or 5 seconds before iOS ends it`(left: Double, end: Double) async {
+        watched.phone.setBackgroundTime(.seconds(left))
         watched.type.begin(FakeActivity("a-1"))
         watched.phone.enterBackground()
-        while watched.clock.nextWaking != watched.clock.now().uptime + ActivityWatch.longestWake { await pause() }
-        watched.clock.advance(by: 24)
+        while watched.clock.nextWaking != watched.clock.now().uptime + .seconds(end) { await pause() }
+        watched.clock.advance(by: end - 1)
         await expectHeld()
         watched.clock.advance(by: 1)
         await released()

@@ -162,7 +162,7 @@ package actor ActivityWatch {
     }
 
     /// iOS kills an app after 30 s.
-    package static let longestWake = Duration.seconds(25)
+    private static let longestWake = Duration.seconds(25)
 
     func changed(to transition: AppTransition) async {
         switch transition {
@@ -173,9 +173,9 @@ package actor ActivityWatch {
             await readWidgetToken()
         case .active: activeSince = clock.now().uptime
         case .inactive: activeSince = nil
-        case .background(let end):
+        case .background(let time):
             activeSince = nil
-            hold(end)
+            hold(time)
         }
     }
 
@@ -189,21 +189,21 @@ package actor ActivityWatch {
 
     /// iOS woke the app and suspends it within seconds: an activity's first token may still come, and reports wait for responses.
     func stayAwakeInBackground() async {
-        if wake == nil, let end = await system.beginBackgroundTask() { hold(end) }
+        if wake == nil, let time = await system.beginBackgroundTask() { hold(time) }
     }
 
     /// Holds a background task, in place of an earlier one, until all followed activities have their tokens and the outbox is idle,
-    /// for at most 25 s.
-    private func hold(_ end: @escaping @Sendable () -> Void) {
+    /// for at most 25 s, and until 5 s before iOS ends it, which are for giving the rest to the system.
+    private func hold(_ time: BackgroundTime) {
         wake?.timer.cancel()
         wake?.end()
-        let deadline = clock.now().uptime + Self.longestWake
+        let deadline = clock.now().uptime + min(Self.longestWake, time.left - .seconds(5))
         let timer = Task { [weak self, clock] in
             await clock.sleep(until: deadline)
             // A task of its own, because the end cancels this one, and the credential source would notice.
             if !Task.isCancelled { Task { await self?.endWake() } }
         }
-        wake = (end, deadline, timer)
+        wake = (time.end, deadline, timer)
         checkWake()
     }
 
