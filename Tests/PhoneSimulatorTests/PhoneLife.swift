@@ -240,7 +240,7 @@ actor PhoneLife {
         for _ in 0..<30 {
             await comeToForeground()
             await phone.rest()
-            goOnInTheReserve(2)
+            goOnInTheReserve(6)
             await phone.rest()
             phone.system.enterForeground()
             await phone.rest()

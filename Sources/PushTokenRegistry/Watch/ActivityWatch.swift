@@ -35,6 +35,7 @@ package actor ActivityWatch {
     private var isSwitchedOff = false
     /// Nil before it was read.
     private var widgetToken: Data??
+    private var widgetTokenMissingSince: Duration?
     /// Since when the app is active, by the monotonic clock.
     var activeSince: Duration?
     /// The background task that keeps the app awake. Its deadline is by the monotonic clock.
@@ -153,12 +154,15 @@ package actor ActivityWatch {
             ?? uptime + Self.confirmation
     }
 
-    /// Reports the widgets' token if it changed. Without one the client removes the token that an earlier launch reported.
+    /// Reports the widgets' token if it changed. If two reads some seconds apart find none, the client removes the token that an
+    /// earlier launch reported. One read may find none before the token is generated.
     func readWidgetToken() async {
-        let token = await system.widgetToken()
-        guard widgetToken != .some(token) else { return }
+        let (token, now) = (await system.widgetToken(), clock.now())
+        widgetTokenMissingSince = token == nil ? widgetTokenMissingSince ?? now.uptime : nil
+        let isCertain = widgetTokenMissingSince.map { now.uptime - $0 >= .seconds(5) } ?? true
+        guard widgetToken != .some(token), isCertain else { return }
         widgetToken = .some(token)
-        sink?.report(.installationToken(.widget, token.map { PushToken($0) }), at: clock.now())
+        sink?.report(.installationToken(.widget, token.map { PushToken($0) }), at: now)
     }
 
     /// iOS kills an app after 30 s.
