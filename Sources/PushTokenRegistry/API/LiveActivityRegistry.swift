@@ -29,6 +29,8 @@ public actor LiveActivityRegistry {
     var activatedAt: Duration?
     /// Nil until both the id and the file were readable.
     var installationID: String?
+    /// The keychain's failure that was logged.
+    var keychainStatus: Int32?
     var state = StoredState()
     /// The content of the file.
     var written: Data?

@@ -68,9 +68,7 @@ extension LiveActivityRegistry {
 
     /// Reads the file and the installation id, if that was not possible before (C10, C17). Only both together show a reinstall.
     func load() {
-        guard installationID == nil,
-            let (bytes, (id, isFormer)) = try? (configuration.storage.read(), configuration.installationIDs.current())
-        else { return }
+        guard installationID == nil, let (bytes, (id, isFormer)) = readStores() else { return }
         installationID = id
         if let bytes {
             if let state = StoredState(bytes) {
@@ -89,6 +87,16 @@ extension LiveActivityRegistry {
         if !configuration.metadata.isEmpty, configuration.metadata != state.metadata {
             state.metadata = configuration.metadata
             add(.installation(aliases: nil, metadata: state.metadata), configuration.clock.now())
+        }
+    }
+
+    /// Nil while the phone is locked or the keychain fails, which is logged once.
+    private func readStores() -> (Data?, (id: String, isFormer: Bool))? {
+        do { return (try configuration.storage.read(), try configuration.installationIDs.current()) } catch {
+            guard let status = (error as? Locked)?.status, status != keychainStatus else { return nil }
+            configuration.log(.error, "the keychain failed with status \(status)")
+            keychainStatus = status
+            return nil
         }
     }
 
