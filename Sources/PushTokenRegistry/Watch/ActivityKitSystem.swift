@@ -54,6 +54,7 @@
         }
     }
 
+    @available(iOSApplicationExtension, unavailable)
     @MainActor private final class BackgroundTask {
         private var identifier = UIBackgroundTaskIdentifier.invalid
 
