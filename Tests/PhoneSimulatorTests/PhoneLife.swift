@@ -61,9 +61,7 @@ actor PhoneLife {
             .endedOneSpeaks, .endedOnesLeaveTheList, .activityGoesStale:
             takeActivity(step)
         case .startToken, .deviceToken, .widgetToken, .activitiesAreSwitched: await takeToken(step)
-        case .launch, .kill, .killAtWrite, .foreground, .background, .restart,
-            .prewarm, .unlock,
-            .newPhoneFromBackup:
+        case .launch, .kill, .killAtWrite, .foreground, .background, .restart, .prewarm, .unlock, .newPhoneFromBackup:
             await takeProcess(step)
         case .network(let mode): network.setMode(mode)
         case .handedOverOnesGo(let count): await network.handedOverOnesGo(count)

@@ -130,7 +130,7 @@ import Testing
         await woken.answer(.problem(status, code))
         woken.registry.report(.token("bb", of: "a-2"))
         #expect(await woken.answer().path == "PUT /activities/a-2")
-        #expect(await woken.isQuiet())
+        await woken.quietly()
         woken.registry.signIn(userID: "u-7") { "jwt" }
         await woken.answer(.ours(200, #"{"installation": "ab"}"#))
         let call = await woken.answer()
