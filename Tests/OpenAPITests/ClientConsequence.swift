@@ -4,7 +4,7 @@ import RegistryCore
 enum ClientConsequence: String, CaseIterable {
     case dropped = "The report is dropped, and the app gets an event"
     case keptForADay =
-        "The report is kept for a day, tried every hour, and then dropped; the app gets an event for both"
+        "The report is tried every hour, and dropped after a day (a log-out never); the app gets an event for both"
     case waitsForCredential =
         "The client requests the user's next JWT; the report is kept, and tried with pauses; the app gets one event"
     case repeated = "The same bytes are sent again after `Retry-After`, or a pause that doubles up to five minutes"

@@ -61,9 +61,7 @@ actor PhoneLife {
             .endedOneSpeaks, .endedOnesLeaveTheList, .activityGoesStale:
             takeActivity(step)
         case .startToken, .deviceToken, .widgetToken, .activitiesAreSwitched: await takeToken(step)
-        case .launch, .kill, .killAtWrite, .foreground, .background, .restart,
-            .prewarm, .unlock,
-            .newPhoneFromBackup:
+        case .launch, .kill, .killAtWrite, .foreground, .background, .restart, .prewarm, .unlock, .newPhoneFromBackup:
             await takeProcess(step)
         case .network(let mode): network.setMode(mode)
         case .handedOverOnesGo(let count): await network.handedOverOnesGo(count)
@@ -240,7 +238,7 @@ actor PhoneLife {
         for _ in 0..<30 {
             await comeToForeground()
             await phone.rest()
-            goOnInTheReserve(2)
+            goOnInTheReserve(6)
             await phone.rest()
             phone.system.enterForeground()
             await phone.rest()

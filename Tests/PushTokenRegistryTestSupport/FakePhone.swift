@@ -9,6 +9,7 @@ package final class FakePhone: ActivitySystem {
         var isInBackground = false
         var backgroundTasks: Set<Int> = []
         var begunTasks = 0
+        var backgroundTime = Duration.seconds(30)
         var widgetToken: Data?
     }
 
@@ -25,17 +26,19 @@ package final class FakePhone: ActivitySystem {
     package func transitions() -> AsyncStream<AppTransition> { transitionStreams.subscribe() }
     package func widgetToken() async -> Data? { state.withLock { $0.widgetToken } }
 
-    package func beginBackgroundTask() async -> (@Sendable () -> Void)? {
+    package func beginBackgroundTask() async -> BackgroundTime? {
         state.withLock { $0.isInBackground } ? newBackgroundTask() : nil
     }
 
-    private func newBackgroundTask() -> @Sendable () -> Void {
-        let id = state.withLock { state in
+    package func setBackgroundTime(_ time: Duration) { state.withLock { $0.backgroundTime = time } }
+
+    private func newBackgroundTask() -> BackgroundTime {
+        let (id, left) = state.withLock { state in
             state.begunTasks += 1
             state.backgroundTasks.insert(state.begunTasks)
-            return state.begunTasks
+            return (state.begunTasks, state.backgroundTime)
         }
-        return { self.state.withLock { _ = $0.backgroundTasks.remove(id) } }
+        return ({ self.state.withLock { _ = $0.backgroundTasks.remove(id) } }, left)
     }
 
     package var backgroundTasks: Int { state.withLock { $0.backgroundTasks.count } }
@@ -74,7 +77,7 @@ package final class FakePhone: ActivitySystem {
 
     package func enterBackground() {
         state.withLock { $0.isInBackground = true }
-        transitionStreams.send(.background(end: newBackgroundTask()))
+        transitionStreams.send(.background(newBackgroundTask()))
     }
 }
 

@@ -11,6 +11,7 @@ package final class TestClock: ClientClock {
     private struct State {
         var seconds = 0.0
         var ahead = 0.0
+        var step = 0.0
         var boot = "boot-1"
         /// The start of the device, in seconds since the test began.
         var started = 0.0
@@ -30,6 +31,7 @@ package final class TestClock: ClientClock {
 
     package func now() -> DeviceTime {
         state.withLock { [beginning] state in
+            defer { state.seconds += state.step }
             let wall = beginning + .milliseconds(Int64((state.seconds + state.ahead) * 1000))
             return DeviceTime(wall: wall, uptime: state.uptime, boot: state.boot)
         }
@@ -41,6 +43,7 @@ package final class TestClock: ClientClock {
     }
 
     package func set(ahead: Double) { state.withLock { $0.ahead = ahead } }
+    package func set(step: Double) { state.withLock { $0.step = step } }
 
     package func restart(boot: String) {
         state.withLock { ($0.boot, $0.started) = (boot, $0.seconds) }

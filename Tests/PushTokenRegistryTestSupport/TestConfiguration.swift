@@ -57,7 +57,7 @@ package final class TestStorage: StateStorage {
 package final class TestInstallationIDStore: InstallationIDStore {
     private struct State {
         var secret: String?
-        var isLocked = false
+        var failure: Locked?
         var kept = 0
     }
 
@@ -72,11 +72,11 @@ package final class TestInstallationIDStore: InstallationIDStore {
     }
 
     package var kept: Int { state.withLock { $0.kept } }
-    package func lock() { state.withLock { $0.isLocked = true } }
-    package func unlock() { state.withLock { $0.isLocked = false } }
+    package func lock(_ failure: Locked = Locked()) { state.withLock { $0.failure = failure } }
+    package func unlock() { state.withLock { $0.failure = nil } }
 
     package func read() throws -> String? {
-        if state.withLock({ $0.isLocked }) { throw Locked() }
+        if let failure = state.withLock({ $0.failure }) { throw failure }
         return state.withLock { $0.secret }
     }
 

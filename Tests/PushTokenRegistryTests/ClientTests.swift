@@ -106,17 +106,33 @@ import Testing
         #expect(LiveActivityRegistry.shared == nil)
     }
 
-    @Test func `C18: after a reinstall the client logs the former installation out first`() async {
-        let phone = TestPhone(storage: TestStorage(nil))
+    @Test(arguments: [[0.0], [-3600, 0]])
+    func `C18: after a reinstall the client logs the former installation out first`(times: [Double]) async {
+        let clock = TestClock()
+        clock.set(ahead: times[0])
+        let phone = TestPhone(storage: TestStorage(nil), clock: clock)
         phone.registry.report(.token("aa"))
-        let first = await phone.answer(.ours(204))
-        #expect(first.path == "DELETE /installations/i-1")
-        #expect(first.credential == "prc_key")
+        for time in times {
+            let call = await phone.answer(.ours(204, fields: ["Date": "Mon, 21 Sep 2026 14:13:20 GMT"]))
+            #expect(call.path == "DELETE /installations/i-1")
+            #expect(call.credential == "prc_key")
+            #expect(call.observedAt == .at(time), "a slow clock's log-out is repeated at the right time")
+        }
         #expect(await phone.answer().path == "PUT /activities/a-1")
         await phone.quietly()
         let next = phone.relaunched()
         next.registry.report(.token("bb"))
         #expect(await next.answer().path == "PUT /activities/a-1")
+    }
+
+    @Test func `A report that falls due after the client's last look is sent`() async {
+        phone.registry.report(.token("aa"))
+        let call = await phone.transport.next()
+        _ = await phone.isQuiet()
+        // The pause of half a second to a second ends between two readings of the clock.
+        phone.clock.set(step: 0.5)
+        call.fail()
+        #expect(await phone.transport.next().path == "PUT /activities/a-1")
     }
 
     @Test func `A first install sends no log-out`() async {
@@ -248,6 +264,22 @@ import Testing
         #expect(activity.phase == .active, "the same user stays")
         app.registry.signIn(userID: "u-8") { "jwt-8" }
         while activity.phase != .dismissed { await pause() }
+    }
+
+    @Test func `A change of users before ActivityKit's list is complete ends all former activities`() async {
+        let app = TestPhone()
+        let (unlisted, hidden) = (FakeActivity("a-1"), FakeActivity("a-2"))
+        app.registry.follow(app.type, on: app.system)
+        app.type.newStreams.send(unlisted)
+        while unlisted.phaseStreams.listeners == 0 { await pause() }
+        for user in ["u-7", "u-8"] { app.registry.signIn(userID: user) { user } }
+        while unlisted.phase != .dismissed { await pause() }
+        app.type.addToList(hidden)
+        app.clock.advance(by: 1)
+        while hidden.phase != .dismissed { await pause() }
+        var call = await app.answer(.ours(204))
+        while call.path != "DELETE /activities/a-2" { call = await app.answer(.ours(204)) }
+        #expect(call.credential == "prc_key")
     }
 
     @Test func `The stream of registration states starts with the current state and ends with the activity`() async {

@@ -76,6 +76,15 @@ import Testing
         #expect(await relaunched.answer()["token"] == "aa")
     }
 
+    @Test func `A submission requests a user's JWT once, and one without a JWT is repeated`() async {
+        let credentials = LockedValue<[String?]>([nil, nil, "jwt"])
+        phone.registry.signIn(userID: "u-7") { credentials.withLock { $0.removeFirst() } }
+        await phone.quietly()
+        phone.registry.report(.token("aa"))
+        for _ in 0..<2 { await phone.registry.submitBackgroundUploads() }
+        #expect(phone.transport.submitted.map(\.count) == [0, 2])
+    }
+
     @Test func `In the foreground the app cancels its background uploads`() async {
         phone.transport.setOffline()
         phone.registry.report(.token("aa"))
@@ -153,11 +162,13 @@ import Testing
         await released()
     }
 
-    @Test func `The background task ends after 25 seconds, and the system gets the waiting reports`() async {
+    @Test(arguments: [(3600.0, 25.0), (12, 7)])
+    func `The background task ends after 25 seconds, or 5 seconds before iOS ends it`(left: Double, end: Double) async {
+        watched.phone.setBackgroundTime(.seconds(left))
         watched.type.begin(FakeActivity("a-1"))
         watched.phone.enterBackground()
-        while watched.clock.nextWaking != watched.clock.now().uptime + ActivityWatch.longestWake { await pause() }
-        watched.clock.advance(by: 24)
+        while watched.clock.nextWaking != watched.clock.now().uptime + .seconds(end) { await pause() }
+        watched.clock.advance(by: end - 1)
         await expectHeld()
         watched.clock.advance(by: 1)
         await released()

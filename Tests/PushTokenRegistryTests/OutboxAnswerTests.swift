@@ -27,6 +27,14 @@ import Testing
         #expect(played.told == [Self.refused(code, isKept: true), Self.refused(code, isKept: false)])
     }
 
+    @Test func `A refused log-out is retried hourly until it is confirmed`() throws {
+        played.add(.logOut, at: 0)
+        for _ in 0..<30 {
+            played.answerAll(.problem(403, "forbidden"))
+            played.now += try #require(played.pause)
+        }
+    }
+
     @Test(arguments: [(401, "unauthenticated"), (403, "alias-not-allowed"), (404, "unknown-app"), (409, "superseded")])
     func `A refused report blocks no report of another subject`(status: Int, code: String) throws {
         for index in 0..<5 { played.add(.token("aa", of: "a-\(index)"), at: Double(index)) }

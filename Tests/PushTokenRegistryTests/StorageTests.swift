@@ -58,12 +58,14 @@ import Testing
         #expect(call.observedAt == .at(10))
     }
 
-    @Test func `A locked keychain delays all requests, which later use the stored id`() async {
+    @Test(arguments: [nil, -34018] as [Int32?])
+    func `A locked keychain delays all requests, which later use the stored id`(status: Int32?) async {
         let installationIDs = TestInstallationIDStore("the-id")
-        installationIDs.lock()
+        installationIDs.lock(Locked(status))
         let phone = TestPhone(installationIDs: installationIDs)
         phone.registry.report(.token("aa"))
         #expect(await phone.isQuiet())
+        #expect(phone.log.withLock { $0.count { $0.hasSuffix("-34018") } } == (status == nil ? 0 : 1))
         #expect(installationIDs.kept == 0)
         installationIDs.unlock()
         phone.registry.retryNow()

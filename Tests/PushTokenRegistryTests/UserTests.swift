@@ -130,7 +130,7 @@ import Testing
         await woken.answer(.problem(status, code))
         woken.registry.report(.token("bb", of: "a-2"))
         #expect(await woken.answer().path == "PUT /activities/a-2")
-        #expect(await woken.isQuiet())
+        await woken.quietly()
         woken.registry.signIn(userID: "u-7") { "jwt" }
         await woken.answer(.ours(200, #"{"installation": "ab"}"#))
         let call = await woken.answer()
@@ -138,23 +138,35 @@ import Testing
         #expect(call.credential == "jwt")
     }
 
-    @Test func `An error of the credential source is logged and counts as a missing JWT`() async {
-        struct Failure: Error {}
+    @Test func `A log-out that waits after its user's next sign-in blocks no other report without a session`() async {
+        phone.transport.setOffline()
+        for user in ["u-7", "u-8", "u-7"] { phone.registry.signIn(userID: user) { "jwt" } }
+        await phone.quietly()
+        let woken = phone.relaunched()
+        #expect(await woken.answer(.ours(204)).path == "DELETE /installations/i-1", "the log-out of u-8")
+        woken.registry.report(.token("aa"))
+        await woken.quietly()
+        woken.clock.advance(by: 3)
+        #expect(await woken.transport.next().path == "PUT /activities/a-1")
+    }
+
+    @Test func `An error of the credential source is logged without its text and counts as a missing JWT`() async {
+        struct Failure: Error { let text = "secret" }
         phone.registry.signIn(userID: "u-7") { throw Failure() }
         while !phone.log.withLock({ $0.contains { $0.hasPrefix("the credential source failed") } }) { await pause() }
+        #expect(!phone.log.withLock { $0.joined().contains("secret") })
         #expect(phone.registry.status.waiting == 1)
     }
 
-    @Test func `A source without a JWT is called again after 30 seconds`() async {
-        let isAsked = LockedValue(false)
-        phone.registry.signIn(userID: "u-7") {
-            isAsked.withLock { isAsked in
-                defer { isAsked = true }
-                return isAsked ? "jwt" : nil
-            }
+    @Test(arguments: [[30.0], [20, 30]])
+    func `A source without a JWT, also after 20 seconds, is called again after 30`(pauses: [Double]) async {
+        let silent: CredentialSource = { pauses.count == 1 ? nil : await withCheckedContinuation { _ = $0 } }
+        let sources = LockedValue<[CredentialSource]>([silent, { "jwt" }])
+        phone.registry.signIn(userID: "u-7") { try await sources.withLock { $0.removeFirst() }() }
+        for pause in pauses {
+            await phone.until(phone.clock.now().uptime + .seconds(pause))
+            phone.clock.advance(by: pause)
         }
-        await phone.until(.seconds(1030))
-        phone.clock.advance(by: 30)
         #expect(await phone.transport.next().credential == "jwt")
     }
 }

@@ -30,6 +30,7 @@ import Foundation
 
     /// Set by tests.
     public var isProtectedDataAvailable = true
+    public let backgroundTimeRemaining = TimeInterval.greatestFiniteMagnitude
 
     /// Called with the number of background tasks after each change; set by tests.
     public var backgroundTasksChanged: (@MainActor (Int) -> Void)?

@@ -29,6 +29,8 @@ public actor LiveActivityRegistry {
     var activatedAt: Duration?
     /// Nil until both the id and the file were readable.
     var installationID: String?
+    /// The keychain's failure that was logged.
+    var keychainStatus: Int32?
     var state = StoredState()
     /// The content of the file.
     var written: Data?
@@ -100,7 +102,7 @@ public actor LiveActivityRegistry {
     /// - Parameters:
     ///   - userID: the `sub` of the user's JWT.
     ///   - credential: returns a valid JWT, or nil without one. It is called before each request, and again after the registry
-    ///     refused a JWT. It has to return within seconds, because reports wait for it.
+    ///     refused a JWT. It has to return within 20 seconds, because reports wait for it.
     public nonisolated func signIn(userID: String, credential: @escaping CredentialSource) {
         let (now, running) = (configuration.clock.now(), watch?.runningActivities() ?? [])
         enqueueLoaded { $0.signIn(userID, credential, ending: running, now) }
@@ -117,13 +119,13 @@ public actor LiveActivityRegistry {
         let (now, running) = (configuration.clock.now(), watch?.runningActivities() ?? [])
         let events = events
         enqueueLoaded { $0.logOut(ending: running, now) }
-        return await finishes(within: .seconds(5)) {
+        return await configuration.clock.result(within: .seconds(5)) {
             for await event in events {
                 if case .registered(.logOut) = event { return true }
                 if case .refused(.logOut, _, _, isKept: false) = event { return false }
             }
             return false
-        }
+        } ?? false
     }
 
     /// Reports the device token that `didRegisterForRemoteNotificationsWithDeviceToken` delivered.
@@ -138,7 +140,8 @@ public actor LiveActivityRegistry {
         retryNow()
         await drain()
         if status.waiting == 0 { return true }
-        return await finishes(within: timeout) { await statuses.first { $0.waiting == 0 } != nil }
+        let isDone = await configuration.clock.result(within: timeout) { await statuses.contains { $0.waiting == 0 } }
+        return isDone ?? false
     }
 
     /// A new stream of the events from now on, of which it buffers the latest 100.
@@ -152,21 +155,5 @@ public actor LiveActivityRegistry {
     /// - Parameter activityID: `Activity.id`.
     public nonisolated func registration(of activityID: String) -> AsyncStream<Registration> {
         registrations.stream(of: activityID)
-    }
-
-    private nonisolated func finishes(
-        within timeout: Duration,
-        _ body: @escaping @Sendable () async -> Bool
-    ) async -> Bool {
-        let deadline = configuration.clock.now().uptime + timeout
-        return await withTaskGroup(of: Bool.self) { group in
-            group.addTask(operation: body)
-            group.addTask { [clock = configuration.clock] in
-                await clock.sleep(until: deadline)
-                return false
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? false
-        }
     }
 }

@@ -34,14 +34,14 @@ extension LiveActivityRegistry {
 
     var owner: Owner { state.user.map(Owner.user) ?? .installation }
 
-    func add(_ report: Report, _ time: DeviceTime) {
+    func add(_ report: Report, _ time: DeviceTime, of former: Owner? = nil) {
         if case .installationToken(.widget, let token) = report {
             guard token != nil || state.hasWidgetToken else { return }
             state.hasWidgetToken = token != nil
         }
         notice(time)
         let (id, observedAt) = (UInt64.random(in: .min ... .max), state.clock.observe(time))
-        let entry = OutboxEntry(id: id, report: report, observedAt: observedAt, owner: owner)
+        let entry = OutboxEntry(id: id, report: report, observedAt: observedAt, owner: former ?? owner)
         for event in state.outbox.add(entry) { emit(event) }
         switch report {
         case .registration(let activity): registrations.set(.pending, of: activity.activityID)
@@ -68,9 +68,7 @@ extension LiveActivityRegistry {
 
     /// Reads the file and the installation id, if that was not possible before (C10, C17). Only both together show a reinstall.
     func load() {
-        guard installationID == nil,
-            let (bytes, (id, isFormer)) = try? (configuration.storage.read(), configuration.installationIDs.current())
-        else { return }
+        guard installationID == nil, let (bytes, (id, isFormer)) = readStores() else { return }
         installationID = id
         if let bytes {
             if let state = StoredState(bytes) {
@@ -89,6 +87,16 @@ extension LiveActivityRegistry {
         if !configuration.metadata.isEmpty, configuration.metadata != state.metadata {
             state.metadata = configuration.metadata
             add(.installation(aliases: nil, metadata: state.metadata), configuration.clock.now())
+        }
+    }
+
+    /// Nil while the phone is locked or the keychain fails, which is logged once.
+    private func readStores() -> (Data?, (id: String, isFormer: Bool))? {
+        do { return (try configuration.storage.read(), try configuration.installationIDs.current()) } catch {
+            guard let status = (error as? Locked)?.status, status != keychainStatus else { return nil }
+            configuration.log(.error, "the keychain failed with status \(status)")
+            keychainStatus = status
+            return nil
         }
     }
 
@@ -116,12 +124,20 @@ extension LiveActivityRegistry {
     /// The log-out ends the activities that the registry knows. An activity without a token is ended here, because its
     /// first token would make it the next user's (C14).
     func logOut(ending running: [any SystemActivity], _ time: DeviceTime) {
-        for activity in running { add(.end(activityID: activity.id, isDismissal: false), time) }
+        let former = owner
+        watch?.findLate { [weak self, clock = configuration.clock] activities in
+            self?.enqueue { $0.end(activities, of: former, clock.now()) }
+        }
+        end(running, of: former, time)
         add(.logOut, time)
         // The publishable key reports what is left.
-        state.outbox.credentialCame(for: owner)
+        state.outbox.credentialCame(for: former)
         (state.user, source) = (nil, nil)
-        if configuration.endsActivitiesOnSignOut { watch?.end(running) }
+    }
+
+    private func end(_ activities: [any SystemActivity], of former: Owner, _ time: DeviceTime) {
+        for activity in activities { add(.end(activityID: activity.id, isDismissal: false), time, of: former) }
+        if configuration.endsActivitiesOnSignOut { watch?.end(activities) }
     }
 
     /// The pause before a source that had no credential is asked again.
@@ -136,7 +152,7 @@ extension LiveActivityRegistry {
         if entry.owner == owner, source != nil || uptime < graceEnd {
             let end = source == nil ? graceEnd : uptime + Self.credentialPause
             state.outbox.credentialIsMissing(for: entry, until: end)
-        } else if entry.report.isFinal {
+        } else if entry.report.isFinal, entry.owner != owner {
             // Its user has signed out meanwhile, so the key reports it.
             state.outbox.credentialIsMissing(for: entry, until: uptime)
         } else {

@@ -18,10 +18,11 @@ extension LiveActivityRegistry {
 
     private func send(_ delivery: Delivery, _ installationID: String) {
         Task { [weak self, configuration] in
-            guard let request = await configuration.request(delivery, installationID) else {
+            guard let credential = await configuration.credential(of: delivery) else {
                 self?.enqueue { $0.credentialIsMissing(delivery.entry) }
                 return
             }
+            let request = configuration.request(delivery.entry, installationID, credential)
             let sent = configuration.clock.now()
             let result = await configuration.transport.send(request)
             let now = configuration.clock.now()
@@ -37,7 +38,7 @@ extension LiveActivityRegistry {
             entry.owner == owner
             ? isWithoutSession && entry.report.isOfInstallation : entry.report.isFinal
         if entry.owner == .installation || keyServes {
-            return Delivery(entry: entry, authority: .installation) { [key = configuration.key] in key }
+            return Delivery(entry: entry, authority: .installation, source: nil)
         }
         guard entry.owner == owner, let source else { return nil }
         return Delivery(entry: entry, authority: owner, source: source)
@@ -51,6 +52,7 @@ extension LiveActivityRegistry {
             uptime: now.uptime,
             time: state.clock.corrected(now),
             jitter: Double.random(in: 0...1),
+            floor: state.clock.floor,
             runs: { [watch] report in
                 guard case .registration(let registration) = report else { return false }
                 return watch?.runningActivities().contains { $0.id == registration.activityID } ?? false
@@ -90,7 +92,8 @@ extension LiveActivityRegistry {
     /// Schedules the next step that nothing else triggers.
     func setAlarm() {
         var next: Duration?
-        if case .wait(let time) = state.outbox.upcoming(at: configuration.clock.now().uptime) { next = time }
+        // At zero, because a time that has passed since the last look for entries needs an alarm, too.
+        if case .wait(let time) = state.outbox.upcoming(at: .zero) { next = time }
         guard alarm?.time != next else { return }
         alarm?.task.cancel()
         alarm = next.map { time in
@@ -124,13 +127,17 @@ extension LiveActivityRegistry {
     /// time.
     package func submitBackgroundUploads() async {
         await drain()
-        let entries = state.outbox.uploadsInBackground
-        guard let installationID, entries.map(\.id) != submitted else { return }
-        submitted = entries.map(\.id)
+        let deliveries = state.outbox.uploadsInBackground.compactMap { delivery(of: $0) }
+        guard let installationID, deliveries.map(\.entry.id) != submitted else { return }
         // The registry may accept these times, even if the clock is corrected later.
-        for entry in entries { state.clock.sends(entry.observedAt) }
+        for delivery in deliveries { state.clock.sends(delivery.entry.observedAt) }
         save()
-        let deliveries = entries.compactMap { delivery(of: $0) }
-        await configuration.transport.submitInBackground(configuration.requests(deliveries, installationID))
+        var credentials: [Owner: String] = [:]
+        for (authority, deliveries) in Dictionary(grouping: deliveries, by: \.authority) {
+            credentials[authority] = await configuration.credential(of: deliveries[0])
+        }
+        let ready = deliveries.compactMap { delivery in credentials[delivery.authority].map { (delivery.entry, $0) } }
+        submitted = ready.map(\.0.id)
+        await configuration.transport.submitInBackground(ready.map { configuration.request($0, installationID, $1) })
     }
 }

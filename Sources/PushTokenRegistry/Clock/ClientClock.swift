@@ -7,6 +7,21 @@ package protocol ClientClock: Sendable {
     func sleep(until uptime: Duration) async
 }
 
+extension ClientClock {
+    /// Returns the result of `body`, or nil if it takes longer than `time`, even if it ignores its cancellation.
+    func result<Value: Sendable>(within time: Duration, _ body: @escaping @Sendable () async -> Value) async -> Value? {
+        let (results, continuation) = AsyncStream.makeStream(of: Value?.self)
+        let end = now().uptime + time
+        let working = Task { _ = continuation.yield(await body()) }
+        let waiting = Task {
+            await sleep(until: end)
+            continuation.yield(nil)
+        }
+        defer { for task in [working, waiting] { task.cancel() } }
+        return await results.first { _ in true } ?? nil
+    }
+}
+
 package struct SystemClock: ClientClock {
     package func now() -> DeviceTime { DeviceTime(wall: Timestamp(Date()), uptime: Self.uptime, boot: Self.boot) }
 

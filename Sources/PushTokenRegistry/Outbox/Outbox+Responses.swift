@@ -8,6 +8,8 @@ extension Outbox {
         package var time: Timestamp
         /// Random, from 0 to 1.
         package var jitter: Double
+        /// The greatest time that the registry may have accepted.
+        package var floor = Timestamp.distantPast
         /// Returns whether a report is the registration of an activity that runs here or is scheduled.
         package var runs: (Report) -> Bool
     }
@@ -22,7 +24,7 @@ extension Outbox {
         if response != .notSent { entries[index].tries.count += 1 }
         entries[index].tries.isAsked = false
         switch response {
-        case .accepted: events.append(accept(index))
+        case .accepted: events += accept(index, now)
         case .refused(let status, let problem): events += refuse(index, sent, status, problem, now)
         case .retryLater(let pause): postpone(index, pause, now)
         case .none, .notSent: break
@@ -44,11 +46,17 @@ extension Outbox {
         return begins ? [.unreachable(since: silence.since.date)] : []
     }
 
-    private mutating func accept(_ index: Int) -> Event {
+    private mutating func accept(_ index: Int, _ now: Circumstances) -> [Event] {
         let entry = entries.remove(at: index)
+        if entry.report == .logOut, entry.correction > ObservationClock.tolerance, now.floor <= entry.observedAt {
+            // The clock was behind, so the registry kept newer records. None of them is of a report after the log-out.
+            let time = entry.correctedTime
+            entries.append(OutboxEntry(id: entry.id, report: .logOut, observedAt: time, owner: entry.owner))
+            return []
+        }
         // The installation is the owner's from now on, so entries that were refused as another's may be allowed.
         if case .installation = entry.report { endPauses { $0.owner == entry.owner && $0.refusedSince != nil } }
-        return .registered(entry.subject)
+        return [.registered(entry.subject)]
     }
 
     private mutating func postpone(_ index: Int, _ asked: Duration?, _ now: Circumstances) {
@@ -96,10 +104,10 @@ extension Outbox {
         }
     }
 
-    /// Repeats a refused entry for a day: a wrong key in one release must not lose all tokens.
+    /// Repeats a refused entry for a day, and a log-out without end: a wrong key in one release must not lose all tokens.
     private mutating func keep(_ index: Int, _ problem: Problem, _ now: Circumstances) -> [Event] {
         let since = entries[index].refusedSince ?? now.time
-        guard now.time - since < Backoff.keptWhenRefused else {
+        guard now.time - since < Backoff.keptWhenRefused || entries[index].report == .logOut else {
             return [.refused(entries.remove(at: index).subject, problem, isKept: false)]
         }
         let isFirst = entries[index].refusedSince == nil

@@ -8,26 +8,21 @@ struct Delivery: Sendable {
     let entry: OutboxEntry
     /// The entry's owner, or the installation in place of a user.
     let authority: Owner
-    let source: CredentialSource
+    /// Nil for the publishable key.
+    let source: CredentialSource?
 }
 
 extension LiveActivityRegistry.Configuration {
-    /// Nil without a valid credential.
-    func request(_ delivery: Delivery, _ installationID: String) async -> URLRequest? {
-        do {
-            return try await delivery.source().map { request(delivery.entry, installationID, $0) }
-        } catch {
-            log(.error, "the credential source failed: \(error)")
-            return nil
-        }
-    }
-
-    func requests(_ deliveries: [Delivery], _ installationID: String) async -> [URLRequest] {
-        var requests: [URLRequest] = []
-        for delivery in deliveries {
-            if let request = await request(delivery, installationID) { requests.append(request) }
-        }
-        return requests
+    /// Nil without a valid credential, or if the source needs more than 20 seconds.
+    func credential(of delivery: Delivery) async -> String? {
+        guard let source = delivery.source else { return key }
+        return await clock.result(within: .seconds(20)) {
+            do { return try await source() } catch {
+                let facts = error as NSError
+                log(.error, "the credential source failed: \(type(of: error)), \(facts.domain), \(facts.code)")
+                return nil
+            }
+        } ?? nil
     }
 
     /// The call of an entry: the same bytes each time it is sent.

@@ -32,7 +32,7 @@
                 // The background task begins in the notification's block, before the system can suspend the app.
                 (
                     UIApplication.didEnterBackgroundNotification,
-                    { .background(end: MainActor.assumeIsolated { BackgroundTask().ending }) }
+                    { .background(MainActor.assumeIsolated { BackgroundTask().time }) }
                 ),
             ]
             let center = NotificationCenter.default
@@ -44,10 +44,8 @@
             return stream
         }
 
-        func beginBackgroundTask() async -> (@Sendable () -> Void)? {
-            await MainActor.run {
-                UIApplication.shared.applicationState == .background ? BackgroundTask().ending : nil
-            }
+        func beginBackgroundTask() async -> BackgroundTime? {
+            await MainActor.run { UIApplication.shared.applicationState == .background ? BackgroundTask().time : nil }
         }
 
         func widgetToken() async -> Data? {
@@ -56,13 +54,18 @@
         }
     }
 
+    @available(iOSApplicationExtension, unavailable)
     @MainActor private final class BackgroundTask {
         private var identifier = UIBackgroundTaskIdentifier.invalid
 
         // iOS kills the app if the expiration handler returns before the task has ended.
         init() { identifier = UIApplication.shared.beginBackgroundTask { self.end() } }
 
-        var ending: @Sendable () -> Void { { Task { @MainActor in self.end() } } }
+        /// UIKit's time is unlimited in the foreground.
+        var time: BackgroundTime {
+            let left = Duration.seconds(min(UIApplication.shared.backgroundTimeRemaining, 3600))
+            return ({ Task { @MainActor in self.end() } }, left)
+        }
 
         private func end() {
             if identifier != .invalid { UIApplication.shared.endBackgroundTask(identifier) }

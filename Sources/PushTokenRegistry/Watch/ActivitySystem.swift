@@ -16,8 +16,8 @@ package protocol ActivitySystem: Sendable {
     /// Begins a background task, if the app is in the background. iOS kills an app that exceeds its time of about 30 s, so the task
     /// also ends at its expiration.
     ///
-    /// - Returns: a function that ends the task.
-    func beginBackgroundTask() async -> (@Sendable () -> Void)?
+    /// - Returns: a function that ends the task, and the time left.
+    func beginBackgroundTask() async -> BackgroundTime?
     /// The push token of the app's widgets (iOS 26).
     func widgetToken() async -> Data?
 }
@@ -29,8 +29,10 @@ package enum AppTransition: Sendable {
     case inactive
     case unlock
     /// The app may be suspended within seconds, unless a background task runs.
-    case background(end: @Sendable () -> Void)
+    case background(BackgroundTime)
 }
+
+package typealias BackgroundTime = (end: @Sendable () -> Void, left: Duration)
 
 /// An activity of ActivityKit, or of a simulated phone.
 package protocol SystemActivity: Sendable {

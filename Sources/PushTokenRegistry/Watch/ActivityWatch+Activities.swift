@@ -162,8 +162,10 @@ extension ActivityWatch {
         let unlisted = followed.values.filter { !ids.contains($0.activity.id) }
         let all = listed + unlisted.map { (activity: $0.activity, type: $0.type) }
         let running = all.filter(\.activity.phase.runs).sorted { $0.activity.id < $1.activity.id }
+        let unknown = listed.filter { !knows($0.activity.id) }
+        endLate.withLock { $0.popLast() }?(unknown.map(\.activity).filter(\.phase.runs))
         sink?.report(.fullState(running.map { registration(of: $0.activity, $0.type, nil) }), at: time)
-        see(listed.filter { !knows($0.activity.id) }.map { FollowedActivity($0.activity, of: $0.type) })
+        see(unknown.map { FollowedActivity($0.activity, of: $0.type) })
         for followed in followed.values { read(followed.activity) }
     }
 }

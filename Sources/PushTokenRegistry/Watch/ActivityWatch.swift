@@ -20,7 +20,12 @@ package actor ActivityWatch {
     private(set) weak var sink: (any ReportSink)?
     private let subscriptions = LockedValue(Subscriptions())
 
-    var followed: [String: FollowedActivity] = [:]
+    var followed: [String: FollowedActivity] = [:] {
+        didSet { known.withLock { [followed] in $0 = followed.mapValues(\.activity) } }
+    }
+    private let known = LockedValue<[String: any SystemActivity]>([:])
+    /// Ends the activities of a user who signed out before ActivityKit's list was reliable.
+    let endLate = LockedValue<[@Sendable ([any SystemActivity]) -> Void]>([])
     /// Activities that are over, and were reported.
     var over: Set<String> = []
     /// Activities that the app ends, so their dismissal is not the user's.
@@ -30,6 +35,7 @@ package actor ActivityWatch {
     private var isSwitchedOff = false
     /// Nil before it was read.
     private var widgetToken: Data??
+    private var widgetTokenMissingSince: Duration?
     /// Since when the app is active, by the monotonic clock.
     var activeSince: Duration?
     /// The background task that keeps the app awake. Its deadline is by the monotonic clock.
@@ -78,9 +84,16 @@ package actor ActivityWatch {
         subscribe(to: types)
     }
 
-    /// The activities that the phone shows or has scheduled.
+    /// The activities that the phone shows or has scheduled. The list may lack an activity that the stream has delivered.
     package nonisolated func runningActivities() -> [any SystemActivity] {
-        types.flatMap { $0.activities().filter(\.phase.runs) }
+        let listed = types.flatMap { $0.activities() }.map { ($0.id, $0) }
+        return known.withLock { $0 }.merging(listed) { $1 }.values.filter(\.phase.runs)
+    }
+
+    /// Calls `end` once ActivityKit's list is reliable, if it is not yet, with the activities that it lacked.
+    nonisolated func findLate(_ end: @escaping @Sendable ([any SystemActivity]) -> Void) {
+        guard let settled, clock.now().uptime < settled else { return }
+        endLate.withLock { if $0.isEmpty { $0 = [end] } }
     }
 
     /// Streams before lists: an activity that begins in between is in both, and none is in neither.
@@ -141,16 +154,19 @@ package actor ActivityWatch {
             ?? uptime + Self.confirmation
     }
 
-    /// Reports the widgets' token if it changed. Without one the client removes the token that an earlier launch reported.
+    /// Reports the widgets' token if it changed. If two reads some seconds apart find none, the client removes the token that an
+    /// earlier launch reported. One read may find none before the token is generated.
     func readWidgetToken() async {
-        let token = await system.widgetToken()
-        guard widgetToken != .some(token) else { return }
+        let (token, now) = (await system.widgetToken(), clock.now())
+        widgetTokenMissingSince = token == nil ? widgetTokenMissingSince ?? now.uptime : nil
+        let isCertain = widgetTokenMissingSince.map { now.uptime - $0 >= .seconds(5) } ?? true
+        guard widgetToken != .some(token), isCertain else { return }
         widgetToken = .some(token)
-        sink?.report(.installationToken(.widget, token.map { PushToken($0) }), at: clock.now())
+        sink?.report(.installationToken(.widget, token.map { PushToken($0) }), at: now)
     }
 
     /// iOS kills an app after 30 s.
-    package static let longestWake = Duration.seconds(25)
+    private static let longestWake = Duration.seconds(25)
 
     func changed(to transition: AppTransition) async {
         switch transition {
@@ -161,9 +177,9 @@ package actor ActivityWatch {
             await readWidgetToken()
         case .active: activeSince = clock.now().uptime
         case .inactive: activeSince = nil
-        case .background(let end):
+        case .background(let time):
             activeSince = nil
-            hold(end)
+            hold(time)
         }
     }
 
@@ -177,21 +193,21 @@ package actor ActivityWatch {
 
     /// iOS woke the app and suspends it within seconds: an activity's first token may still come, and reports wait for responses.
     func stayAwakeInBackground() async {
-        if wake == nil, let end = await system.beginBackgroundTask() { hold(end) }
+        if wake == nil, let time = await system.beginBackgroundTask() { hold(time) }
     }
 
     /// Holds a background task, in place of an earlier one, until all followed activities have their tokens and the outbox is idle,
-    /// for at most 25 s.
-    private func hold(_ end: @escaping @Sendable () -> Void) {
+    /// for at most 25 s, and until 5 s before iOS ends it, which are for giving the rest to the system.
+    private func hold(_ time: BackgroundTime) {
         wake?.timer.cancel()
         wake?.end()
-        let deadline = clock.now().uptime + Self.longestWake
+        let deadline = clock.now().uptime + min(Self.longestWake, time.left - .seconds(5))
         let timer = Task { [weak self, clock] in
             await clock.sleep(until: deadline)
             // A task of its own, because the end cancels this one, and the credential source would notice.
             if !Task.isCancelled { Task { await self?.endWake() } }
         }
-        wake = (end, deadline, timer)
+        wake = (time.end, deadline, timer)
         checkWake()
     }
 

@@ -176,6 +176,9 @@ import Testing
         phone.setWidgetToken(nil)
         phone.enterForeground()
         #expect(await watched.next().report.listed == [])
+        watched.clock.advance(by: 5)
+        phone.enterForeground()
+        #expect(await watched.next().report.listed == [])
         #expect(await watched.next().report == .installationToken(.widget, nil))
     }
 
