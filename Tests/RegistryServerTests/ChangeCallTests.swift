@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(.service)
-    func `A key has 16 streams, and is refused more with Retry-After until one ends`() async throws {
+    func `A key has 32 streams, and is refused more with Retry-After until one ends`() async throws {
         var streams: [RawConnection] = []
         for _ in 0..<FollowerCount.limitOfKey {
             let connection = try Self.open()
@@ -147,8 +147,8 @@ import Testing
     @Test func `An instance has 64 streams of all keys, and a key leaves room for the others`() throws {
         let followers = FollowerCount()
         var permits: [Permit] = []
-        for number in 0..<64 { permits.append(try followers.countFollower(of: UTF8Text("key \(number / 16)"))) }
-        for key in ["key 0", "key 4"] as [UTF8Text] {
+        for number in 0..<64 { permits.append(try followers.countFollower(of: UTF8Text("key \(number / 32)"))) }
+        for key in ["key 0", "key 2"] as [UTF8Text] {
             #expect { try followers.countFollower(of: key) } throws: { "\($0)".contains("This instance has 64") }
         }
         permits.removeLast(16)

@@ -191,7 +191,7 @@ import Testing
         }
         let problem = await activity.problem { try await tell() }
         #expect(problem?.code == .invalidRequest)
-        #expect(problem?.detail.contains("\(most)") == true)
+        #expect(problem?.errors.first?.detail.contains("\(most)") == true)
         #expect(try await activity.record() == nil)
         try await activity.another("bulk-1").end()
         #expect(try await tell().ended.count == most)

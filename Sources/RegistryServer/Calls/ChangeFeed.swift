@@ -173,7 +173,7 @@ struct ChangeStream: ResponseStream {
 final class FollowerCount: Sendable {
     static let limit = 64
     /// So that one app's followers leave room for the others.
-    static let limitOfKey = 16
+    static let limitOfKey = 32
 
     private let counts = Mutex<[UTF8Text: Int]>([:])
     var value: Int { counts.withLock { $0.values.reduce(0, +) } }

@@ -30,7 +30,8 @@ struct RandomSpeech: RandomNumberGenerator {
 
     mutating func name(upTo bytes: Int = 128) -> String {
         count += 1
-        return text(upTo: bytes - 8) + "\(count)"
+        // An installation id begins with no space.
+        return "n" + text(upTo: bytes - 9) + "\(count)"
     }
 
     mutating func token() -> String {
