@@ -168,4 +168,14 @@ import Testing
         let fields = try await server.key(.admin).fields.with(.origin, "https://evil.example")
         #expect(try await server.call(.post, "…/release", nil, fields).status == 200)
     }
+
+    @Test func `Faults of the query and the body are reported together, without a misplaced token`() async throws {
+        let token = String(repeating: "a1", count: 32)
+        for (path, body) in [("resolve", ["aliases": 1]), ("plan", ["lease": 1])] as [(String, JSONValue)] {
+            let problem = try await server.call(.post, "…/\(path)?include=x", body).problem
+            #expect(problem.hasPrefix("invalid-request /include /"), "\(problem)")
+        }
+        let reply = try await server.call(.put, "…/activities/m", ["token": .token(1), "aliases": .object([token: 1])])
+        #expect(reply.status == 422 && !"\(reply.json)".contains(token))
+    }
 }

@@ -191,6 +191,6 @@ final class FollowerCount: Sendable {
             let remedy = "Request pages with `wait`, or try again later."
             throw Problem(.unavailable, "\(detail) \(remedy)", retryAfter: .seconds(5))
         }
-        return Permit { [self] in counts.withLock { $0[key] = $0[key, default: 1] == 1 ? nil : $0[key]! - 1 } }
+        return Permit { [self] in counts.withLock { $0[key, default: 1] -= 1 } }
     }
 }

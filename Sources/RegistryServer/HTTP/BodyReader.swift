@@ -33,7 +33,7 @@ struct BodyReader: Sendable {
         switch located.route.body {
         case .none, .form: return nil
         case .single: limit = limits.singleBody
-        case .batchOrLines where located.fields[.contentType].map { MediaType($0).isLines } == true:
+        case .batchOrLines where located.fields.value(.contentType).map { MediaType($0).isLines } == true:
             // For the lines read ahead.
             let reservation = try batches.reserve(BodyLines.mostBytes, for: located.network)
             try Self.checkEncoding(located.fields)
@@ -63,7 +63,7 @@ struct BodyReader: Sendable {
             guard bytes.readableBytes <= limit else { throw Self.tooLarge(limit) }
             return (bytes, nil)
         }
-        let announced = located.fields[.contentLength].flatMap(Int.init)
+        let announced = located.fields.value(.contentLength).flatMap(Int.init)
         if let announced, announced > limit { throw Self.tooLarge(limit) }
         let budget = limit <= limits.singleBody ? singles : batches
         let reservation = try budget.reserve(max(0, announced ?? 0), for: located.network)
@@ -80,7 +80,7 @@ struct BodyReader: Sendable {
     }
 
     func form(_ located: RoutedRequest) async throws -> Query {
-        let type = MediaType(located.fields[.contentType] ?? "")
+        let type = MediaType(located.fields.value(.contentType) ?? "")
         guard type.name == "application/x-www-form-urlencoded" else {
             throw Problem(.unsupportedMediaType, "Expected a submitted form.")
         }
@@ -168,7 +168,7 @@ final class BodyReservation: Sendable {
             return true
         }
         guard isTaken else {
-            let detail = "Too many large requests or responses are in progress. Send the same request again."
+            let detail = "Too many request bodies or unread responses are in progress. Send the same request again."
             let problem = Problem(.unavailable, detail)
             // The unread part of the body still arrives, so the connection cannot be reused.
             throw Refusal(problem: problem, fields: [.connection: "close"], metric: .refusedBodies)

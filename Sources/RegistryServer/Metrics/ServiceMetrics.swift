@@ -45,7 +45,7 @@ enum Metric: String, Sendable, CaseIterable {
         case .build: "1, with the versions of the program and of its schema."
         case .requests: "Requests, by route and class of status; requests without a route have the route none."
         case .requestSeconds: "From a request's head to its response, without the time to write the response, by route."
-        case .refusedBodies: "Requests refused with 503 because too many request bodies were in progress."
+        case .refusedBodies: "Requests refused with 503 because too many bodies or unread responses were in progress."
         case .refusedHeavyCalls: "Heavy calls refused with 429 because their caller had the maximum in progress."
         case .limitedCredentials: "Requests refused with 429 because too many credentials of their network failed."
         case .registrations: "Registrations of tokens, by kind of token and outcome; refusals by their code."
