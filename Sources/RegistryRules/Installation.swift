@@ -18,8 +18,10 @@ package struct Installation: Sendable, Hashable {
     package var subject: UTF8Text?
     /// Nil if only token requests named the user. Any user who registers the installation then replaces this user.
     package var subjectObservedAt: Timestamp?
-    /// The greatest `observedAt` at which a user took over. Older aliases of former users are gone.
+    /// The greatest `observedAt` at which the user changed. Aliases given without a user before it are gone.
     package var takenOverAt: Timestamp?
+    /// The greatest `observedAt` of another user's registration. Aliases that are not later are gone.
+    package var otherUserObservedAt: Timestamp?
     package var aliases: Stamped<AliasSet>?
     package var metadata: Stamped<Metadata>?
 
@@ -50,23 +52,26 @@ package struct Installation: Sendable, Hashable {
     /// aliases. Returns nil if no data of another user changed.
     mutating func register(by subject: UTF8Text, observedAt time: Timestamp) -> Takeover? {
         guard !isLoggedOut(at: time) else { return nil }
-        let former = self.subject
-        let isLatest = former.map { (subjectObservedAt ?? .distantPast, $0) < (time, subject) } ?? true
+        let (former, formerObservedAt) = (self.subject, subjectObservedAt)
+        let isLatest = former.map { (formerObservedAt ?? .distantPast, $0) < (time, subject) } ?? true
         if isLatest { self.subject = subject }
-        subjectObservedAt = max(subjectObservedAt ?? time, time)
+        subjectObservedAt = max(formerObservedAt ?? time, time)
         guard let former, former != subject else { return nil }
         takenOverAt = max(takenOverAt ?? time, time)
+        otherUserObservedAt = [otherUserObservedAt, isLatest ? formerObservedAt : time].compactMap(\.self).max()
         let removed = aliases.flatMap { $0.observedAt <= time ? $0.value : nil }
         if removed != nil { aliases = nil }
         return isLatest || removed != nil ? Takeover(changesOwner: isLatest, removedAliases: removed) : nil
     }
 
     mutating func merge(_ profile: InstallationProfile, observedAt time: Timestamp, by subject: UTF8Text?) {
-        // The owner's own aliases may be older than the takeover, because a full state may arrive before them.
-        let isOfEarlierUser = subject == nil && takenOverAt.map { time < $0 } ?? false
-        guard !isLoggedOut(at: time), !isOfEarlierUser, !belongsToAnother(than: subject) else { return }
-        aliases.replace(with: profile.aliases, observedAt: time)
+        guard !isLoggedOut(at: time) else { return }
+        // Metadata describes the phone, whoever uses it.
         metadata.replace(with: profile.metadata, observedAt: time)
+        if let otherUserObservedAt, time <= otherUserObservedAt { return }
+        // The owner's own aliases may be older than the takeover, because a full state may arrive before them.
+        if subject == nil, let takenOverAt, time < takenOverAt { return }
+        aliases.replace(with: profile.aliases, observedAt: time)
     }
 
     /// Removes everything observed at or before the log-out. The installation then has no owner.

@@ -127,19 +127,25 @@ struct ProfileTests {
         #expect(other.events == [.takenOver, .installationChanged])
     }
 
-    @Test func `Every order of the users' requests leads to the same owner`() throws {
-        let steps: [(user: UTF8Text, minute: Int)] = [("ana", 10), ("bob", 20), ("bob", 30), ("ana", 40), ("cy", 50)]
-        var states: Set<[UTF8Text?]> = []
-        for first in steps.indices {
-            for order in [Array(steps.indices), steps.indices.reversed()] {
-                var story = Story()
-                for index in order[first...] + order[..<first] {
-                    try story.put("\(index)", at: steps[index].minute, by: steps[index].user)
-                }
-                states.insert([story.phone.subject, story.phone.aliases?.value.aliases.first?.value])
+    @Test func `Every order of profiles and log-outs leads to the same owner, aliases and metadata`() throws {
+        for _ in 0..<500 {
+            // A step without a user is a log-out.
+            let steps: [(user: UTF8Text?, minute: Int, given: Int)] = (0..<5).map { _ in
+                (["ana", "bob", "cy", nil].randomElement() ?? nil, .random(in: 10..<16), .random(in: 0..<4))
             }
+            var phones: Set<[AnyHashable?]> = []
+            for _ in 0..<24 {
+                var story = Story()
+                for (number, step) in steps.enumerated().shuffled() {
+                    guard let user = step.user else { _ = try story.logOut(at: step.minute); continue }
+                    let (aliases, metadata) = (step.given % 2 == 1 ? "\(number)" : nil, step.given > 1 ? number : nil)
+                    try story.put(aliases, metadata: metadata, at: step.minute, by: user)
+                }
+                let phone = story.phone
+                phones.insert([phone.subject, phone.aliases?.value, phone.metadata?.value])
+            }
+            #expect(phones.count == 1, "\(steps): \(phones)")
         }
-        #expect(states == [["cy", "4"]])
     }
 
     @Test func `A user who registers the installation replaces a user known only from a token`() throws {

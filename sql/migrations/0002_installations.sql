@@ -2,20 +2,20 @@ CREATE TABLE installations (
     scope_id bigint NOT NULL,
     -- SHA-256 of app and installation id. The id itself is never stored.
     installation_hash bytea NOT NULL,
-    -- The signed-in user with the greatest (subject_observed_at, subject). A user known only by token requests has no
-    -- time and is replaced by any user who registers the installation.
+    -- The user with the greatest (subject_observed_at, subject). A user known only from tokens has no time.
     subject text,
     subject_observed_at timestamptz,
-    -- The greatest observedAt of a registration by a user other than the owner. Older aliases are gone.
+    -- The greatest observedAt at which the user changed. Aliases given without a user before it are gone.
     taken_over_at timestamptz,
+    -- The greatest observedAt of another user's registration. Aliases that are not later are gone.
+    other_user_observed_at timestamptz,
     -- The greatest observedAt of its full states.
     full_state_at timestamptz,
     aliases jsonb,
     aliases_observed_at timestamptz,
     metadata jsonb,
     metadata_observed_at timestamptz,
-    -- The greatest time of its log-outs. Everything observed at or before it is gone. A log-out is also an empty full
-    -- state, so full_state_at is never earlier.
+    -- The greatest time of its log-outs. What was observed at or before it is gone. full_state_at is never earlier.
     removed_at timestamptz,
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT installations_pkey PRIMARY KEY (installation_hash, scope_id)

@@ -70,21 +70,21 @@ CROSS JOIN LATERAL (
 
 -- name: installations.insert
 INSERT INTO installations (
-    scope_id, installation_hash, subject, subject_observed_at, taken_over_at, full_state_at, removed_at,
-    aliases, aliases_observed_at, metadata, metadata_observed_at, touched_at
+    scope_id, installation_hash, subject, subject_observed_at, taken_over_at, other_user_observed_at, full_state_at,
+    removed_at, aliases, aliases_observed_at, metadata, metadata_observed_at, touched_at
 )
 VALUES (
-    :scope, :installation, :subject, :subject_observed_at, :taken_over_at, :full_state_at, :removed_at,
-    :aliases, :aliases_observed_at, :metadata, :metadata_observed_at, :now
+    :scope, :installation, :subject, :subject_observed_at, :taken_over_at, :other_user_observed_at, :full_state_at,
+    :removed_at, :aliases, :aliases_observed_at, :metadata, :metadata_observed_at, :now
 );
 
 -- name: installations.update
 -- Index: installations_pkey.
 UPDATE installations i
 SET subject = :subject, subject_observed_at = :subject_observed_at, taken_over_at = :taken_over_at,
-    full_state_at = :full_state_at, removed_at = :removed_at, aliases = :aliases,
-    aliases_observed_at = :aliases_observed_at, metadata = :metadata, metadata_observed_at = :metadata_observed_at,
-    touched_at = :now
+    other_user_observed_at = :other_user_observed_at, full_state_at = :full_state_at, removed_at = :removed_at,
+    aliases = :aliases, aliases_observed_at = :aliases_observed_at, metadata = :metadata,
+    metadata_observed_at = :metadata_observed_at, touched_at = :now
 WHERE i.scope_id = :scope AND i.installation_hash = :installation;
 
 -- name: installations.delete-aliases

@@ -86,6 +86,7 @@ extension Installation: DecodableRow {
         subject = try row["subject"]
         subjectObservedAt = try row["subject_observed_at"]
         takenOverAt = try row["taken_over_at"]
+        otherUserObservedAt = try row["other_user_observed_at"]
         times = try InstallationTimes(row: row)
         aliases = try Stamped(row, "aliases", observedAt: "aliases_observed_at")
         metadata = try Stamped(row, "metadata", observedAt: "metadata_observed_at")

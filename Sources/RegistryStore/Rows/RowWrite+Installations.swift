@@ -23,6 +23,7 @@ extension RowWrite {
                 "subject": installation.subject,
                 "subject_observed_at": installation.subjectObservedAt,
                 "taken_over_at": installation.takenOverAt,
+                "other_user_observed_at": installation.otherUserObservedAt,
                 "full_state_at": installation.times.fullStateAt,
                 "removed_at": installation.times.loggedOutAt,
                 "aliases": installation.aliases?.value.jsonb,

@@ -11,10 +11,11 @@ extension CallModel {
         var installation = installations[hash] ?? Installation()
         defer { installations[hash] = installation }
         guard let user = call.user, time > installation.loggedOutAt ?? .min else { return nil }
-        let former = installation.user
-        if former.map({ (installation.userAt ?? .min, $0) < (time, user) }) ?? true { installation.user = user }
-        installation.userAt = max(installation.userAt ?? time, time)
+        let (former, formerAt) = (installation.user, installation.userAt ?? .min)
+        if former.map({ (formerAt, $0) < (time, user) }) ?? true { installation.user = user }
+        installation.userAt = max(formerAt, time)
         guard let former, former != user else { return nil }
+        installation.otherUserAt = max(installation.otherUserAt ?? .min, min(formerAt, time))
         installation.takenOverAt = max(installation.takenOverAt ?? time, time)
         if let aliases = installation.aliases, aliases.at <= time { installation.aliases = nil }
         return nil
@@ -26,7 +27,7 @@ extension CallModel {
         guard let known = installations[hash], time > known.loggedOutAt ?? .min, !isOfAnother(call) else {
             return .problem(.superseded)
         }
-        if call.user != nil || time >= known.takenOverAt ?? .min {
+        if time > known.otherUserAt ?? .min, call.user != nil || time >= known.takenOverAt ?? .min {
             installations[hash]?.aliases.replace(call.aliases, at: time)
         }
         return .done

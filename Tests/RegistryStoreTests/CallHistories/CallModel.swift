@@ -52,6 +52,7 @@ struct CallModel {
         /// Nil while only token requests named the user.
         var userAt: Int?
         var takenOverAt: Int?
+        var otherUserAt: Int?
         var fullStateAt: Int?
         var loggedOutAt: Int?
         var aliases: Stamped?
