@@ -213,6 +213,9 @@ struct CallService {
     init(_ shared: TestDatabase? = nil, instances: Int = 2, isSilent: Bool = false) async throws {
         let database = if let shared { shared } else { try await TestDatabase.make() }
         self.database = database
+        // Makes today's partition of events. Many apps at once would begin the day in the default partition, which the
+        // making of each further app then reads.
+        _ = try await database.scope()
         registries = (0..<instances).map { _ in database.anotherRegistry(isSilent: isSilent) }
         let tokens = (0..<Names.tokens).map { PushToken.sample($0).bytes }
         let sorted: SQL = """
