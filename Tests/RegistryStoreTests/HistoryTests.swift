@@ -54,10 +54,7 @@ import Testing
                 var player = try await CallPlayer(service, start: start)
                 try await player.play(order)
                 let state = try await state(in: player.scope, service.database.pool)
-                guard let first else {
-                    first = state
-                    continue
-                }
+                guard let first else { first = state; continue }
                 comparisons += 1
                 guard state != first else { continue }
                 differences += 1

@@ -213,8 +213,7 @@ struct CallService {
     init(_ shared: TestDatabase? = nil, instances: Int = 2, isSilent: Bool = false) async throws {
         let database = if let shared { shared } else { try await TestDatabase.make() }
         self.database = database
-        // Makes today's partition of events. Many apps at once would begin the day in the default partition, which the
-        // making of each further app then reads.
+        // Makes today's partition. Many apps at once would begin the day in the default one, which each app then reads.
         _ = try await database.scope()
         registries = (0..<instances).map { _ in database.anotherRegistry(isSilent: isSilent) }
         let tokens = (0..<Names.tokens).map { PushToken.sample($0).bytes }
@@ -235,9 +234,8 @@ struct CallService {
         }
         columns = Dictionary(grouping: pairs, by: \.0).mapValues { $0.map(\.1) }
         // The checks read whole scopes, which the service never does.
-        for table in columns.keys {
-            try await database.simple("CREATE INDEX IF NOT EXISTS \(table)_of_scope ON \(table) (scope_id)")
-        }
+        let indexes = columns.keys.map { "CREATE INDEX IF NOT EXISTS \($0)_of_scope ON \($0) (scope_id);" }
+        try await database.simple(indexes.joined())
     }
 
     /// The positions of tokens in the order of their digests.
