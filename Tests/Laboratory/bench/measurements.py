@@ -6,6 +6,7 @@ import subprocess
 import time
 
 import services
+import statements
 from callers import jwt
 from changes import changes
 from cluster import tool
