@@ -10,11 +10,7 @@ struct StoryTrait: TestTrait, TestScoping {
     let headStart: Duration
     let lifetime: String
 
-    func provideScope(
-        for _: Test,
-        testCase _: Test.Case?,
-        performing test: @Sendable () async throws -> Void
-    ) async throws {
+    func provideScope(for _: Test, testCase _: Test.Case?, performing test: TestBody) async throws {
         try await SimulatedService.run(lifetime: lifetime) { service in
             let story = Story(life: PhoneLife("story", on: service, headStart: headStart))
             await story.play(.launch(listIsLate: false), .signIn(0), .time(seconds: 3))

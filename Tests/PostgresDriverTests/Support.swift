@@ -16,11 +16,7 @@ struct PoolTrait: SuiteTrait, TestTrait, TestScoping {
     let maximumConnections: Int
     let isRecursive = true
 
-    func provideScope(
-        for _: Test,
-        testCase _: Test.Case?,
-        performing test: @Sendable () async throws -> Void
-    ) async throws {
+    func provideScope(for _: Test, testCase _: Test.Case?, performing test: TestBody) async throws {
         try await withPool(maximumConnections) { pool in try await Self.$pool.withValue(pool, operation: test) }
     }
 }

@@ -175,11 +175,7 @@ struct ServiceTrait: TestTrait, SuiteTrait, TestScoping {
 
     func scopeProvider(for _: Test, testCase: Test.Case?) -> Self? { isShared == (testCase == nil) ? self : nil }
 
-    func provideScope(
-        for _: Test,
-        testCase _: Test.Case?,
-        performing test: @Sendable () async throws -> Void
-    ) async throws {
+    func provideScope(for _: Test, testCase _: Test.Case?, performing test: TestBody) async throws {
         try await run { _ in try await test() }
     }
 

@@ -1,5 +1,8 @@
 import Foundation
 
+/// As in `TestScoping`.
+package typealias TestBody = @Sendable () async throws -> Void
+
 private struct NeverCameTrue: Error, CustomStringConvertible {
     let description: String
 }

@@ -8,11 +8,7 @@ struct TransferTrait: SuiteTrait, TestTrait, TestScoping {
     let hasTarget: Bool
     let isRecursive = true
 
-    func provideScope(
-        for _: Test,
-        testCase _: Test.Case?,
-        performing test: @Sendable () async throws -> Void
-    ) async throws {
+    func provideScope(for _: Test, testCase _: Test.Case?, performing test: TestBody) async throws {
         let file = try TransferFile()
         defer { file.remove() }
         let database = try await TestDatabase.withScope().0

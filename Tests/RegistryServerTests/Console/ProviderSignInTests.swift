@@ -333,11 +333,7 @@ struct ProviderTrait: TestTrait, SuiteTrait, TestScoping {
     let claim: String
     let isRecursive = true
 
-    func provideScope(
-        for _: Test,
-        testCase _: Test.Case?,
-        performing test: @Sendable () async throws -> Void
-    ) async throws {
+    func provideScope(for _: Test, testCase _: Test.Case?, performing test: TestBody) async throws {
         try await TestProvider.run { provider in
             let settings = try ProviderSignInTests.settings(provider.issuer, claim: claim)
             try await ServiceTrait.timedService { $0.signIn = settings }.run { _ in
