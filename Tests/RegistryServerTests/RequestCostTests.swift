@@ -123,20 +123,38 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(15))) struct MemoryReturnTests {
-    /// Small allocations with the last one still in use, so that the allocator keeps the free memory below it.
-    @Test func `Freed memory returns to the system`() {
-        let (count, size) = (200_000, 1000)
-        var pieces = (0..<count).map { _ in
+@Suite(.serialized, .timeLimit(.minutes(15))) struct MemoryReturnTests {
+    private static let (count, size) = (50_000, 1000)
+
+    private static func allocate() -> [UnsafeMutableRawPointer] {
+        (0..<count).map { _ in
             let piece = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
             piece.initializeMemory(as: UInt8.self, repeating: 1, count: size)
             return piece
         }
+    }
+
+    @Test func `Memory freed below used memory returns to the system`() {
+        var pieces = Self.allocate()
         let last = pieces.removeLast()
         defer { last.deallocate() }
         for piece in pieces { piece.deallocate() }
         let before = MemoryReturn.residentBytes
         MemoryReturn.trim()
-        #expect(before - MemoryReturn.residentBytes > count * size / 2)
+        #expect(before - MemoryReturn.residentBytes > Self.count * Self.size / 2)
+    }
+
+    @Test func `The free end of a thread's heap returns to the system`() async {
+        // Raises the usual threshold to twice this size.
+        UnsafeMutableRawPointer.allocate(byteCount: 31 << 20, alignment: 16).deallocate()
+        MemoryReturn.limitFreeEnds()
+        let kept = await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                let before = MemoryReturn.residentBytes
+                for piece in Self.allocate() { piece.deallocate() }
+                continuation.resume(returning: MemoryReturn.residentBytes - before)
+            }
+        }
+        #expect(kept < Self.count * Self.size / 2)
     }
 }
