@@ -24,7 +24,7 @@ def free_port():
 class Service:
     """A process that listens on its own port or on a socket."""
 
-    def __init__(self, name, command, environment=None, path=None):
+    def __init__(self, name, command, path=None):
         self.name = name
         self.path = path
         # The kinds of calls that were already made to it.
@@ -32,9 +32,7 @@ class Service:
         self.address = f"127.0.0.1:{free_port()}"
         self.log = open(os.path.join(DIRECTORY, f"{name}.log"), "w", encoding="utf-8")
         command = [word.replace("{address}", self.address).replace("{port}", self.address.split(":")[1]) for word in command]
-        self.process = subprocess.Popen(
-            command, stdout=self.log, stderr=self.log, env={**os.environ, **(environment or {})}
-        )
+        self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
         try:
             self.wait()
         except BaseException:
@@ -76,8 +74,7 @@ def registry(database, name="pushreg", *arguments, url=None):
         PUSHREG, "serve", "--database-url", url or database.url_of("bench"), "--port", "{port}", "--key-rate", "0",
         "--address-rate", "0", "--sweep-interval", "PT1H", "--log-level", "warning", *arguments,
     ]
-    # As in the image and the package.
-    return Service(name, command, {"LD_PRELOAD": "libjemalloc.so.2", "MALLOC_CONF": "background_thread:true"})
+    return Service(name, command)
 
 
 def pgx(database, name="pgx", *arguments, url=None):

@@ -14,7 +14,7 @@ COMMANDS = {
     "pgx": ["dpkg-query", "--show", "golang-github-jackc-pgx-v4-dev"], "redis-server": ["redis-server", "--version"],
     "redigo": ["dpkg-query", "--show", "golang-github-gomodule-redigo-dev"],
     "golang-jwt": ["dpkg-query", "--show", "golang-github-golang-jwt-jwt-dev"],
-    "jemalloc": ["dpkg-query", "--show", "libjemalloc2"], "wrk": ["wrk", "-v"], "h2load": ["h2load", "--version"],
+    "wrk": ["wrk", "-v"], "h2load": ["h2load", "--version"],
 }
 
 
