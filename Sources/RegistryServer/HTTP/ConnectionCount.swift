@@ -104,7 +104,6 @@ struct ConnectionTable<Connection> {
     private struct Entry {
         /// An index of `networks`.
         let network: Int
-        let isTrusted: Bool
         var isIdle = true
         /// Active requests beyond the first.
         var furtherRequests = 0
@@ -152,7 +151,7 @@ struct ConnectionTable<Connection> {
         changes += 1
         let index = index(of: name)
         networks[index].count += 1
-        entries[changes] = Entry(network: index, isTrusted: isTrusted, since: changes)
+        entries[changes] = Entry(network: index, since: changes)
         connections[changes] = connection
         return (changes, closing)
     }
@@ -182,9 +181,9 @@ struct ConnectionTable<Connection> {
     mutating func addRequests(_ change: Int, to slot: Slot) -> Bool {
         guard let index = entries.index(forKey: slot) else { return true }
         entries.values[index].furtherRequests += change
-        let entry = entries.values[index]
-        networks[entry.network].count += change
-        return entry.isTrusted || networks[entry.network].count <= mostOfNetwork
+        let network = entries.values[index].network
+        networks[network].count += change
+        return networks[network].name.isTrusted || networks[network].count <= mostOfNetwork
     }
 
     mutating func remove(_ slot: Slot) {
@@ -200,7 +199,7 @@ struct ConnectionTable<Connection> {
     /// linear search takes less time than an accept, because it reads numbers and no references.
     private func evictionCandidate() -> Slot? {
         var best: (slot: Slot, rank: (count: Int, idle: Int, age: Int))?
-        for (slot, entry) in entries where entry.isIdle || !entry.isTrusted {
+        for (slot, entry) in entries where entry.isIdle || !networks[entry.network].name.isTrusted {
             let rank = (count: networks[entry.network].count, idle: entry.isIdle ? 1 : 0, age: -entry.since)
             if best.map({ rank > $0.rank }) ?? true { best = (slot, rank) }
         }
