@@ -26,6 +26,10 @@ public class Activity<Attributes: ActivityAttributes>: Identifiable {
     public var pushToken: Data? { parts.token.value }
     public var pushTokenUpdates: PushTokenUpdates { Updates { [parts] in parts.tokens.subscribe() } }
 
+    public func end(using contentState: ContentState?, dismissalPolicy: ActivityUIDismissalPolicy = .default) async {
+        await end(contentState.map { ActivityContent(state: $0, staleDate: nil) }, dismissalPolicy: dismissalPolicy)
+    }
+
     public func end(
         _ content: ActivityContent<Activity<Attributes>.ContentState>?,
         dismissalPolicy: ActivityUIDismissalPolicy = .default

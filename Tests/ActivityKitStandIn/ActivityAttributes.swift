@@ -50,6 +50,5 @@ public final class ActivityAuthorizationInfo {
     public var areActivitiesEnabled: Bool { Self.enabled.value }
     public var frequentPushesEnabled: Bool { true }
     public var activityEnablementUpdates: ActivityEnablementUpdates { Updates { Self.enabled.subscribe() } }
-
     public static func `switch`(on: Bool) { enabled.send(on) }
 }

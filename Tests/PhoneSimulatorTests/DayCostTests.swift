@@ -188,9 +188,7 @@ struct DayPlayer: Sendable {
         await story.phone.rest()
     }
 
-    private func live(_ seconds: Double) async throws {
-        try await live(until: clock.now().uptime + .seconds(seconds))
-    }
+    private func live(_ seconds: Double) async throws { try await live(until: clock.now().uptime + .seconds(seconds)) }
 
     /// Advances the clock from timer to timer, so that each fires when it is due.
     private func live(until end: Duration) async throws {
@@ -200,9 +198,7 @@ struct DayPlayer: Sendable {
             clock.advance(by: seconds(to: next) + 0.001)
             try await until { await costs.wakeUps > before.wakeUps }
             // Without a network every timer is the end of a pause.
-            if !story.life.network.isOnline {
-                try await until { await costs.requests.count > before.requests.count }
-            }
+            if !story.life.network.isOnline { try await until { await costs.requests.count > before.requests.count } }
             await story.phone.rest()
         }
         clock.advance(by: seconds(to: end))

@@ -218,8 +218,7 @@ actor PhoneLife {
     }
 
     private func rememberSignOut() async {
-        guard await phone.app != nil, await phone.isUnlocked else { return }
-        signedOut.formUnion(activities.map(\.id))
+        if await phone.app != nil, await phone.isUnlocked { signedOut.formUnion(activities.map(\.id)) }
     }
 
     /// An app that died during a sign-out or a change of users repeats it, and ends activities that began meanwhile.

@@ -177,8 +177,5 @@ struct Comparison {
     }
 
     private static func own(_ token: some Sequence<UInt8>) -> String { " \(PushToken(token).hexadecimal)" }
-
-    private static func text(_ handed: SenderView.Handed) -> String {
-        "\(handed.attributesType ?? "") \(handed.token)"
-    }
+    private static func text(_ handed: SenderView.Handed) -> String { "\(handed.attributesType ?? "") \(handed.token)" }
 }

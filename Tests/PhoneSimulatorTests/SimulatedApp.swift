@@ -60,11 +60,7 @@ final class ProcessEnd: Sendable {
 
     var isOver: Bool { state.withLock { $0.isOver } }
     var writes: Int { state.withLock { $0.writes } }
-
-    func comes(at moment: Moment, write: Int = 1) {
-        state.withLock { $0.planned = (moment, $0.writes + write) }
-    }
-
+    func comes(at moment: Moment, write: Int = 1) { state.withLock { $0.planned = (moment, $0.writes + write) } }
     func isCalledOff() { state.withLock { $0.planned = nil } }
 
     func beginsToWrite() -> Moment? {

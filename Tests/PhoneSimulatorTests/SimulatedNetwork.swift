@@ -293,7 +293,6 @@ final class Diary: Sendable {
     private let entries = LockedValue<[String]>([])
 
     func add(_ text: String) { entries.withLock { $0.append(text) } }
-
     var text: String { entries.withLock { $0 }.joined(separator: "\n") }
 
     func add(_ request: RecordedRequest, _ result: TransportResult, from begin: Duration, to end: Duration) {

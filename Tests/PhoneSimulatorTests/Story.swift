@@ -35,7 +35,6 @@ struct Story: Sendable {
     let life: PhoneLife
 
     var phone: SimulatedPhone { get async { await life.phone } }
-
     func play(_ steps: Step...) async { for step in steps { await life.play(step) } }
 
     /// Begins an activity with a token, with or without a running app.
@@ -92,12 +91,7 @@ struct Story: Sendable {
     }
 
     /// A sender finds this number of a user's tokens.
-    func finds(
-        _ count: Int,
-        _ list: String,
-        of user: Int,
-        _ location: SourceLocation = #_sourceLocation
-    ) async throws {
+    func finds(_ count: Int, _ list: String, of user: Int, _ location: SourceLocation = #_sourceLocation) async throws {
         let tokens = try await life.service.sender.tokens(list, ofUser: life.users[user])
         #expect(tokens.count == count, "\(life.network.diary.text)", sourceLocation: location)
     }

@@ -44,7 +44,6 @@ package final class FakePhone: ActivitySystem {
     package var backgroundTasks: Int { state.withLock { $0.backgroundTasks.count } }
     package var begunTasks: Int { state.withLock { $0.begunTasks } }
     package var unhandled: Int { switchStreams.unhandled + transitionStreams.unhandled }
-
     package func setWidgetToken(_ widgetToken: Data?) { state.withLock { $0.widgetToken = widgetToken } }
 
     package func setSwitch(on: Bool) {
@@ -103,7 +102,6 @@ package final class FakeType: ActivityTypeAdapter {
 
     /// All activities, including hidden ones.
     package var all: [FakeActivity] { state.withLock { $0.listed } }
-
     package func newActivities() -> AsyncStream<any SystemActivity> { newStreams.subscribe() }
     package func startToken() -> Data? { state.withLock { $0.startToken } }
     package func startTokens() -> AsyncStream<Data> { startTokenStreams.subscribe() }
@@ -131,7 +129,6 @@ package final class FakeType: ActivityTypeAdapter {
     }
 
     package func addToList(_ activities: FakeActivity...) { state.withLock { $0.listed += activities } }
-
     package func removeFromList(_ id: String) { state.withLock { $0.listed.removeAll { $0.id == id } } }
 
     /// Sets the start token of the property only.

@@ -38,16 +38,10 @@ package final class TestClock: ClientClock {
     }
 
     /// The correct time, independent of the wall clock.
-    package var rightTime: Timestamp {
-        beginning + .milliseconds(Int64(state.withLock { $0.seconds } * 1000))
-    }
-
+    package var rightTime: Timestamp { beginning + .milliseconds(Int64(state.withLock { $0.seconds } * 1000)) }
     package func set(ahead: Double) { state.withLock { $0.ahead = ahead } }
     package func set(step: Double) { state.withLock { $0.step = step } }
-
-    package func restart(boot: String) {
-        state.withLock { ($0.boot, $0.started) = (boot, $0.seconds) }
-    }
+    package func restart(boot: String) { state.withLock { ($0.boot, $0.started) = (boot, $0.seconds) } }
 
     /// The next wake-up by the monotonic clock; nil without sleepers.
     package var nextWaking: Duration? { state.withLock { $0.sleepers.values.map(\.until).min() } }
@@ -63,7 +57,6 @@ package final class TestClock: ClientClock {
 
     /// The process of all sleepers has ended.
     package func wakeAll() { wake { _ in true } }
-
     package func sleep(until uptime: Duration) async { await sleep(until: uptime) { false } }
 
     /// Sleeps unless the process has ended. After its end, call ``wakeAll()``.

@@ -24,6 +24,7 @@ package final class TestStorage: StateStorage {
         var content: Data?
         var setAside: Data?
         var isLocked = false
+        var isFull = false
     }
 
     private let state = LockedValue(State())
@@ -33,7 +34,7 @@ package final class TestStorage: StateStorage {
 
     package func lock() { state.withLock { $0.isLocked = true } }
     package func unlock() { state.withLock { $0.isLocked = false } }
-
+    package func fill() { state.withLock { $0.isFull = true } }
     package var bytes: Data? { state.withLock { $0.content } }
     package var renamed: Data? { state.withLock { $0.setAside } }
     package var entries: [OutboxEntry] { bytes.flatMap(StoredState.init)?.outbox.entries ?? [] }
@@ -45,8 +46,9 @@ package final class TestStorage: StateStorage {
 
     package func write(_ bytes: Data) -> Bool {
         state.withLock { state in
-            if !state.isLocked { state.content = bytes }
-            return !state.isLocked
+            if state.isLocked || state.isFull { return false }
+            state.content = bytes
+            return true
         }
     }
 

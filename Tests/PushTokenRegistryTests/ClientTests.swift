@@ -135,10 +135,14 @@ import Testing
         #expect(await phone.transport.next().path == "PUT /activities/a-1")
     }
 
-    @Test func `A first install sends no log-out`() async {
-        let phone = TestPhone(storage: TestStorage(nil), installationIDs: TestInstallationIDStore())
-        phone.registry.report(.token("aa"))
-        #expect(await phone.answer().path == "PUT /activities/a-1")
+    @Test func `A first install sends no log-out, nor does an app whose file cannot be written`() async {
+        let full = TestStorage(nil)
+        full.fill()
+        let first = TestPhone(storage: TestStorage(nil), installationIDs: TestInstallationIDStore())
+        for phone in [first, TestPhone(storage: full)] {
+            phone.registry.report(.token("aa"))
+            #expect(await phone.answer().path == "PUT /activities/a-1")
+        }
     }
 
     @Test func `Flush sends pausing reports and returns once no report waits`() async {
@@ -151,10 +155,16 @@ import Testing
         #expect(await phone.registry.flush(), "nothing waits")
     }
 
-    @Test func `Flush returns false after its timeout`() async {
+    @Test func `Flush returns false after its timeout, also right after the launch`() async {
+        let (phone, gate) = (TestPhone(isStarted: false), DispatchSemaphore(value: 0))
+        phone.registry.enqueue { _ in gate.wait() }
+        phone.registry.activate()
         phone.registry.report(.token("aa"))
-        let call = await phone.transport.next()
         async let isDone = phone.registry.flush(timeout: .seconds(7))
+        // Without reports nothing waited when the client was activated.
+        for _ in 0..<200 { await Task.yield() }
+        gate.signal()
+        let call = await phone.transport.next()
         await phone.until(.seconds(1007))
         phone.clock.advance(by: 7)
         #expect(await !isDone)
@@ -181,7 +191,8 @@ import Testing
         let phone = TestPhone { ($0.variables, $0.runsInTests) = (variables, false) }
         phone.registry.report(.token("aa"))
         #expect(await phone.isQuiet())
-        #expect(phone.registry.status.waiting == 1)
+        #expect(phone.registry.status.waiting == 0)
+        #expect(await !phone.registry.signOut(), "it does not wait")
         let asked = TestPhone { $0.variables = variables }
         asked.registry.report(.token("aa"))
         #expect(await asked.transport.next().path == "PUT /activities/a-1")
@@ -200,6 +211,11 @@ import Testing
         #expect(log[2].hasPrefix(#"refused activity("a-2"), token "#))
         #expect(log[2].hasSuffix("superseded. Because."))
         #expect(!log.joined().contains("00f"))
+    }
+
+    @Test func `A second type with the name of a followed type is logged`() {
+        for _ in 0..<2 { phone.registry.follow(FakeType("Match"), on: phone.system) }
+        #expect(phone.log.withLock { $0.count { $0.hasPrefix("Match is followed already") } } == 1)
     }
 
     @Test func `A widget token that a former launch reported is removed once no widget is left`() async {
@@ -239,9 +255,7 @@ import Testing
         async let isConfirmed = app.registry.signOut()
         let calls = await app.transport.next(3)
         #expect(
-            calls.map(\.path) == [
-                "DELETE /activities/a-1", "DELETE /activities/a-2", "DELETE /installations/i-1",
-            ]
+            calls.map(\.path) == ["DELETE /activities/a-1", "DELETE /activities/a-2", "DELETE /installations/i-1"]
         )
         #expect(calls[0]["reason"] == "ended")
         for call in calls { call.answer(.ours(204)) }

@@ -95,6 +95,32 @@ import Testing
         #expect(phone.transport.submitted.map(\.count) == [1, 0, 1])
     }
 
+    @Test func `A submission waits three seconds for a JWT, and gives the system the other reports`() async {
+        let registry = phone.registry
+        registry.report(.token("aa"))
+        registry.signIn(userID: "u-7") { await withCheckedContinuation { _ = $0 } }
+        async let isSubmitted: Void = registry.submitBackgroundUploads()
+        await phone.until(.seconds(1003))
+        phone.clock.advance(by: 3)
+        await isSubmitted
+        #expect(phone.transport.submitted.map(\.count) == [1])
+    }
+
+    @Test func `A submission gives the system nothing if the app enters the foreground meanwhile`() async {
+        let (registry, isOpen) = (phone.registry, LockedValue(false))
+        registry.signIn(userID: "u-7") {
+            while !isOpen.withLock({ $0 }) { await pause() }
+            return "jwt"
+        }
+        async let isSubmitted: Void = registry.submitBackgroundUploads()
+        while await phone.registry.submitted.isEmpty { await pause() }
+        phone.registry.retryNow()
+        while phone.transport.submitted.isEmpty { await pause() }
+        isOpen.withLock { $0 = true }
+        await isSubmitted
+        #expect(phone.transport.submitted.map(\.count) == [0])
+    }
+
     @Test
     func `Observations after a submission are later, even if the clock goes back before a relaunch`() async throws {
         phone.clock.set(ahead: 100)
@@ -194,6 +220,16 @@ import Testing
         match.begin(FakeActivity("m-1"))
         watched.phone.enterBackground()
         await released()
+    }
+
+    @Test func `In the foreground the background task ends, and the system gets nothing`() async {
+        watched.sink.isIdle.withLock { $0 = false }
+        watched.phone.enterBackground()
+        await watched.settleTransitions()
+        watched.clock.advance(by: 30)
+        for _ in 0..<200 { await Task.yield() }
+        #expect(watched.phone.backgroundTasks == 0)
+        #expect(watched.sink.uploads.withLock { $0 } == 0)
     }
 
     @Test func `In the foreground no background task begins`() async {

@@ -81,11 +81,13 @@ import Testing
 
     @Test func `An expired activity that runs here is observed again, once`() throws {
         played.running = ["a-1"]
-        played.add(.token("aa"), at: 1)
+        // Merged, so that the entry has a start of its own.
+        for time in [0.0, 1] { played.add(.token("aa"), at: time) }
         played.now = 9
         played.answerAll(.problem(410, "activity-expired"))
         #expect(played.told.isEmpty)
         #expect(played.outbox.entries.map(\.observedAt) == [.at(9)])
+        #expect(played.outbox.entries[0].report.registration?.startedAt == .at(9))
         played.answerAll(.problem(410, "activity-expired"))
         #expect(played.outbox.entries.isEmpty)
         #expect(played.told == [Self.refused("activity-expired", isKept: false)])

@@ -29,10 +29,7 @@ final class PlayedOutbox {
         return sent
     }
 
-    func send() -> OutboxEntry? {
-        guard case .send(let entry) = outbox.next(at: uptime) else { return nil }
-        return entry
-    }
+    func send() -> OutboxEntry? { if case .send(let entry) = outbox.next(at: uptime) { entry } else { nil } }
 
     /// - Parameter authority: the credential of the request; nil means the owner's.
     func answer(_ entry: OutboxEntry, _ responseClass: ResponseClass, authority: Owner? = nil) {
@@ -85,13 +82,11 @@ extension Report {
     }
 
     var token: String? {
-        guard case .registration(let registration) = self else { return nil }
-        return registration.token?.hexadecimal
+        if case .registration(let registration) = self { registration.token?.hexadecimal } else { nil }
     }
 
     var registration: ActivityRegistration? {
-        guard case .registration(let registration) = self else { return nil }
-        return registration
+        if case .registration(let registration) = self { registration } else { nil }
     }
 }
 

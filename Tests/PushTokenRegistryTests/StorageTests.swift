@@ -107,6 +107,8 @@ import Testing
         #expect(try FileStorage(file: file).read() == nil)
         #expect(FileStorage(file: file).write(Data("one".utf8)))
         #expect(try FileStorage(file: file).read() == Data("one".utf8))
+        try FileManager.default.removeItem(at: folder)
+        #expect(FileStorage(file: file).write(Data("two".utf8)), "the app may empty its folder")
     }
 
     @Test func `An unreadable file does not count as missing`() throws {
@@ -144,9 +146,7 @@ import Testing
             .installationToken(.device, PushToken([3])), .installationToken(.widget, nil),
             .installation(aliases: ["userId": ["u-7"]], metadata: nil), .fullState([registration]),
         ]
-        for (index, report) in reports.enumerated() {
-            played.add(report, at: Double(index), by: .user("u-7"))
-        }
+        for (index, report) in reports.enumerated() { played.add(report, at: Double(index), by: .user("u-7")) }
         played.add(.logOut, at: 0)
         var state = StoredState()
         (state.outbox, state.user) = (played.outbox, "u-7")

@@ -126,11 +126,7 @@ actor TestSink: ReportSink {
 
 extension Report {
     var isFullState: Bool { subject == .fullState }
-
-    var listed: [String]? {
-        guard case .fullState(let activities) = self else { return nil }
-        return activities.map(\.activityID)
-    }
+    var listed: [String]? { if case .fullState(let activities) = self { activities.map(\.activityID) } else { nil } }
 
     var registered: String? {
         guard case .registration(let registration) = self, let token = registration.token else { return nil }

@@ -41,9 +41,7 @@ import Testing
             _ = outbox.add(entry)
             var shown = "\(report) \(outbox) \(String(reflecting: outbox)) \(String(reflecting: report))"
             for value in [report, outbox] as [Any] { dump(value, to: &shown) }
-            for secret in [
-                Self.hex, Self.hex.uppercased(), Data(0..<80).base64EncodedString(), "[0, 1, 2", "- 79\n",
-            ] {
+            for secret in [Self.hex, Self.hex.uppercased(), Data(0..<80).base64EncodedString(), "[0, 1, 2", "- 79\n"] {
                 #expect(!shown.contains(secret), "\(secret)")
             }
             let body = LiveActivityRegistry.Configuration.test().request(entry, "i-1", "k").httpBody

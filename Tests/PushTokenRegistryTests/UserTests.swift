@@ -120,6 +120,18 @@ import Testing
         #expect(call.request.fields["X-Installation-Id"] == "i-1")
     }
 
+    @Test func `C19: reports that wait for the session keep an app awake that iOS woke in the background`() async {
+        await Self.signedIn(phone)
+        let woken = phone.relaunched()
+        woken.system.enterBackground()
+        woken.registry.follow(woken.type, on: woken.system)
+        woken.registry.report(.token("aa"))
+        while woken.system.begunTasks < 2 { await pause() }
+        woken.clock.advance(by: 3)
+        for call in await woken.transport.next(2) { call.answer(.registered) }
+        while woken.system.backgroundTasks > 1 { await pause() }
+    }
+
     @Test(arguments: [(401, "unauthenticated"), (403, "alias-not-allowed")])
     func `A record that the publishable key may not report waits for the user and blocks no other`(
         status: Int,
@@ -172,11 +184,6 @@ import Testing
 }
 
 extension TestPhone {
-    func quietly() async {
-        while await !isQuiet() { await pause() }
-    }
-
-    func until(_ uptime: Duration) async {
-        while clock.nextWaking != uptime { await pause() }
-    }
+    func quietly() async { while await !isQuiet() { await pause() } }
+    func until(_ uptime: Duration) async { while clock.nextWaking != uptime { await pause() } }
 }

@@ -11,7 +11,8 @@ extension LiveActivityRegistry {
     public enum Event: Sendable, Hashable {
         /// The registry accepted a report.
         case registered(Subject)
-        /// The registry refused a report. If `isKept`, the client repeats it for a day, a log-out until it is confirmed.
+        /// The registry refused a report. If `isKept`, the client repeats it for a day, a log-out, or after a refused
+        /// JWT, without end.
         case refused(Subject, code: ProblemCode, detail: String, isKept: Bool)
         /// The client gave a report up without a response: more than 500 waited, and this one was the oldest.
         case dropped(Subject)

@@ -5,6 +5,9 @@ extension LiveActivityRegistry {
             watch = watch ?? ActivityWatch(system: system, clock: configuration.clock, sink: self)
             return watch
         }
+        if watch?.types.contains(where: { $0.name == type.name }) == true {
+            configuration.log(.error, "\(type.name) is followed already; iOS has one start token for types of one name")
+        }
         watch?.follow(type)
         if isActive.withLock({ $0 }) { watch?.start() }
     }

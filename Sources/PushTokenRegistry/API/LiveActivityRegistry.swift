@@ -101,8 +101,8 @@ public actor LiveActivityRegistry {
     ///
     /// - Parameters:
     ///   - userID: the `sub` of the user's JWT.
-    ///   - credential: returns a valid JWT, or nil without one. It is called before each request, and again after the registry
-    ///     refused a JWT. It has to return within 20 seconds, because reports wait for it.
+    ///   - credential: returns a valid JWT, or nil without one. It is called before each request, for several at once, and
+    ///     again after the registry refused a JWT. It has to return within 20 seconds, because reports wait for it.
     public nonisolated func signIn(userID: String, credential: @escaping CredentialSource) {
         let (now, running) = (configuration.clock.now(), watch?.runningActivities() ?? [])
         enqueueLoaded { $0.signIn(userID, credential, ending: running, now) }
@@ -116,6 +116,7 @@ public actor LiveActivityRegistry {
     /// - Returns: true if the registry confirmed it within 5 seconds.
     @discardableResult
     public nonisolated func signOut() async -> Bool {
+        guard !configuration.isSuppressed else { return false }
         let (now, running) = (configuration.clock.now(), watch?.runningActivities() ?? [])
         let events = events
         enqueueLoaded { $0.logOut(ending: running, now) }
@@ -136,9 +137,9 @@ public actor LiveActivityRegistry {
     /// - Returns: true once nothing waits; false if something still does after the timeout.
     @discardableResult
     public nonisolated func flush(timeout: Duration = .seconds(10)) async -> Bool {
-        let statuses = statusStreams.stream()
         retryNow()
         await drain()
+        let statuses = statusStreams.stream()
         if status.waiting == 0 { return true }
         let isDone = await configuration.clock.result(within: timeout) { await statuses.contains { $0.waiting == 0 } }
         return isDone ?? false

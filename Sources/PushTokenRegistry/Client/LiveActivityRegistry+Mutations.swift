@@ -8,6 +8,7 @@ extension LiveActivityRegistry {
 
     /// For a mutation that depends on times or the user, which the file contains.
     nonisolated func enqueueLoaded(_ mutation: @escaping Mutation) {
+        guard !configuration.isSuppressed else { return }
         enqueue { client in
             if client.installationID == nil { client.deferred.append(mutation) } else { mutation(client) }
         }
@@ -55,9 +56,7 @@ extension LiveActivityRegistry {
     }
 
     /// Moves the times of unsent reports if the wall clock was set.
-    func notice(_ time: DeviceTime) {
-        if let shift = state.clock.notice(time) { move(by: shift, time) }
-    }
+    func notice(_ time: DeviceTime) { if let shift = state.clock.notice(time) { move(by: shift, time) } }
 
     /// - Parameter notAccepted: an entry that the registry cannot have accepted.
     func move(by shift: Duration, _ time: DeviceTime, notAccepted: UInt64? = nil) {
@@ -78,8 +77,10 @@ extension LiveActivityRegistry {
                 emit(.fileSetAside)
             }
         } else if isFormer {
-            // The keychain outlives the app. The former install's user must not receive pushes on this one.
-            add(.logOut, created)
+            // The keychain outlives the app. The former install's user must not receive pushes on this one. If no file can be
+            // written, each launch looks like a new install.
+            save()
+            if written != nil { add(.logOut, created) }
         }
         for mutation in deferred { mutation(self) }
         deferred = []

@@ -2,8 +2,9 @@ extension LiveActivityRegistry {
     /// Sends all that may go now. The file has each entry and its time before the request leaves.
     func send() {
         guard let installationID else { return }
-        var deliveries: [Delivery] = []
+        var (deliveries, isDue) = ([Delivery](), false)
         while case .send(let entry) = state.outbox.next(at: configuration.clock.now().uptime) {
+            isDue = true
             guard let delivery = delivery(of: entry) else {
                 credentialIsMissing(entry)
                 continue
@@ -13,7 +14,8 @@ extension LiveActivityRegistry {
         }
         save()
         for delivery in deliveries { send(delivery, installationID) }
-        if !deliveries.isEmpty { watch?.reportsGoOut() }
+        // Also if it waits for the app to sign its user in.
+        if isDue { watch?.reportsGoOut() }
     }
 
     private func send(_ delivery: Delivery, _ installationID: String) {
@@ -128,14 +130,19 @@ extension LiveActivityRegistry {
     package func submitBackgroundUploads() async {
         await drain()
         let deliveries = state.outbox.uploadsInBackground.compactMap { delivery(of: $0) }
-        guard let installationID, deliveries.map(\.entry.id) != submitted else { return }
+        let ids = deliveries.map(\.entry.id)
+        guard let installationID, ids != submitted else { return }
+        submitted = ids
         // The registry may accept these times, even if the clock is corrected later.
         for delivery in deliveries { state.clock.sends(delivery.entry.observedAt) }
         save()
         var credentials: [Owner: String] = [:]
         for (authority, deliveries) in Dictionary(grouping: deliveries, by: \.authority) {
-            credentials[authority] = await configuration.credential(of: deliveries[0])
+            // Of the five seconds before iOS ends the background task.
+            credentials[authority] = await configuration.credential(of: deliveries[0], within: .seconds(3))
         }
+        // The app may be in the foreground again, and send them itself.
+        guard submitted == ids else { return }
         let ready = deliveries.compactMap { delivery in credentials[delivery.authority].map { (delivery.entry, $0) } }
         submitted = ready.map(\.0.id)
         await configuration.transport.submitInBackground(ready.map { configuration.request($0, installationID, $1) })

@@ -95,6 +95,7 @@ extension Outbox {
         // The registry considers the activity expired, but it runs here: it is observed now.
         case (410, .activityExpired) where count == 1 && now.runs(entry.report):
             entries[index].observedAt = now.time
+            entries[index].report.moveStart { _ in now.time }
             return []
         case (422, .clockSkew) where count <= 3:
             // The caller corrects the clock and moves the times before it asks for the next entry.

@@ -30,7 +30,8 @@ package struct FileStorage: StateStorage {
 
     package func write(_ bytes: Data) -> Bool {
         let options: Data.WritingOptions = [.atomic, .completeFileProtectionUntilFirstUserAuthentication]
-        return (try? bytes.write(to: file, options: options)) != nil
+        // The app may have emptied its Application Support folder.
+        return (try? makeFolder()) != nil && (try? bytes.write(to: file, options: options)) != nil
     }
 
     /// Deletes the file that was renamed before, so that they do not fill the phone.

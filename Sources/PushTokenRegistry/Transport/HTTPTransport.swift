@@ -13,10 +13,10 @@ struct Delivery: Sendable {
 }
 
 extension LiveActivityRegistry.Configuration {
-    /// Nil without a valid credential, or if the source needs more than 20 seconds.
-    func credential(of delivery: Delivery) async -> String? {
+    /// Nil without a valid credential, or if the source needs longer.
+    func credential(of delivery: Delivery, within limit: Duration = .seconds(20)) async -> String? {
         guard let source = delivery.source else { return key }
-        return await clock.result(within: .seconds(20)) {
+        return await clock.result(within: limit) {
             do { return try await source() } catch {
                 let facts = error as NSError
                 log(.error, "the credential source failed: \(type(of: error)), \(facts.domain), \(facts.code)")

@@ -90,7 +90,7 @@
         }
 
         func end() async {
-            guard #available(iOS 16.2, *) else { return }
+            guard #available(iOS 16.2, *) else { return await activity.end(using: nil, dismissalPolicy: .immediate) }
             await activity.end(nil, dismissalPolicy: .immediate)
         }
     }

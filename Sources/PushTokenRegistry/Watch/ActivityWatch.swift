@@ -171,6 +171,7 @@ package actor ActivityWatch {
     func changed(to transition: AppTransition) async {
         switch transition {
         case .foreground, .unlock:
+            if case .foreground = transition { release() }
             sink?.retryNow()
             readStartTokens()
             await reportFullState()
@@ -192,15 +193,12 @@ package actor ActivityWatch {
     }
 
     /// iOS woke the app and suspends it within seconds: an activity's first token may still come, and reports wait for responses.
-    func stayAwakeInBackground() async {
-        if wake == nil, let time = await system.beginBackgroundTask() { hold(time) }
-    }
+    func stayAwakeInBackground() async { if wake == nil, let time = await system.beginBackgroundTask() { hold(time) } }
 
     /// Holds a background task, in place of an earlier one, until all followed activities have their tokens and the outbox is idle,
     /// for at most 25 s, and until 5 s before iOS ends it, which are for giving the rest to the system.
     private func hold(_ time: BackgroundTime) {
-        wake?.timer.cancel()
-        wake?.end()
+        release()
         let deadline = clock.now().uptime + min(Self.longestWake, time.left - .seconds(5))
         let timer = Task { [weak self, clock] in
             await clock.sleep(until: deadline)
@@ -209,6 +207,13 @@ package actor ActivityWatch {
         }
         wake = (time.end, deadline, timer)
         checkWake()
+    }
+
+    /// Ends the background task, and gives nothing to the system.
+    private func release() {
+        wake?.timer.cancel()
+        wake?.end()
+        wake = nil
     }
 
     /// A report is answered, or an activity has its token.

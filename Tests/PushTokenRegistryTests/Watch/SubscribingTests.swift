@@ -250,8 +250,7 @@ import Testing
         watched.clock.advance(by: 1)
         let report = await watched.next().report
         #expect(report.listed == ["a-1", "m-1"])
-        guard case .fullState(let activities) = report else { return }
-        #expect(activities.map(\.pushType) == [nil, .channel])
+        if case .fullState(let activities) = report { #expect(activities.map(\.pushType) == [nil, .channel]) }
     }
 
     @Test func `C7: the time of the list is taken before the list is read`() async {
