@@ -31,9 +31,7 @@ package struct BurstGuard: Sendable, Hashable {
         return reportedAt > now - Self.window
     }
 
-    package func isExceeded(by more: Int) -> Bool {
-        recent + more > max(3, min(current, Self.mostCurrent) / 5)
-    }
+    package func isExceeded(by more: Int) -> Bool { recent + more > max(3, min(current, Self.mostCurrent) / 5) }
 
     /// Returns whether the guard trips.
     mutating func count(_ quarantines: Int, at now: Timestamp) -> Bool {

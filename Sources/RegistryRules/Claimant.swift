@@ -9,10 +9,7 @@ package enum Claimant: Sendable, Hashable {
     /// A publishable key, with the installation that the request names.
     case installation(InstallationHash)
 
-    package var subject: UTF8Text? {
-        guard case .subject(let subject, _) = self else { return nil }
-        return subject
-    }
+    package var subject: UTF8Text? { if case .subject(let subject, _) = self { subject } else { nil } }
 
     package var installation: InstallationHash? {
         switch self {
@@ -35,9 +32,7 @@ package enum Claimant: Sendable, Hashable {
     package func mayChange(_ activity: Activity) -> Bool {
         if self == .any { return true }
         if let subject, activity.subject == subject { return true }
-        if let installation, activity.installation == installation {
-            return activity.subject == nil || subject == nil
-        }
+        if let installation, activity.installation == installation { return activity.subject == nil || subject == nil }
         return activity.subject == nil && activity.installation == nil && activity.token == nil
     }
 }

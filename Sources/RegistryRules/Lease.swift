@@ -102,9 +102,7 @@ package struct Lease: Sendable, Hashable {
 
     func belongs(to planID: UTF8Text?) -> Bool { planID != nil && self.planID == planID }
 
-    func isExhausted(at now: Timestamp) -> Bool {
-        attempts.count >= Self.mostAttempts && attempts[0] + Self.day > now
-    }
+    func isExhausted(at now: Timestamp) -> Bool { attempts.count >= Self.mostAttempts && attempts[0] + Self.day > now }
 
     /// Starts within the day before the lease was taken, including this one.
     package var attempt: Int { attempts(since: leasedAt - Self.day) }

@@ -59,9 +59,7 @@ extension LockedRows {
         let isGuarded = holder.map { kinds.contains($0.kind) } ?? false
         let action = value.apply(report, to: holder, isGuarded: isGuarded, receivedAt: now)
         // A repeated report writes again (R1).
-        if value != before || report.meaning == .dead || action == .quarantined {
-            replaceValue(with: value, by: actor)
-        }
+        if value != before || report.meaning == .dead || action == .quarantined { replaceValue(with: value, by: actor) }
         return FeedbackDecision(action: action, meaning: report.meaning, kind: holder?.kind)
     }
 
@@ -96,14 +94,19 @@ extension LockedRows {
     private mutating func replaceValue(with value: TokenValue, by actor: UTF8Text) {
         let before = values[value.digest]?.value ?? TokenValue(digest: value.digest)
         store(value)
-        guard before.deadAt != value.deadAt || before.quarantine != value.quarantine else { return }
+        let isChanged = before.deadAt != value.deadAt || before.quarantine != value.quarantine
+        // Slots that earlier reports did not reach, because more share the value than one request locks.
+        let former = isChanged ? before : TokenValue(digest: value.digest)
         for var slot in slots(with: value) {
             guard let token = slot.token else { continue }
-            slot.withheld = value.withholdingReason(for: token, in: slot)
+            let withheld = value.withholdingReason(for: token, in: slot)
+            guard isChanged || slot.withheld != withheld else { continue }
+            slot.withheld = withheld
             installations.store(slot)
-            guard let kind = NewAuditEvent.Kind(from: before, to: value, claimedAt: token.claimedAt) else { continue }
+            guard let kind = NewAuditEvent.Kind(from: former, to: value, claimedAt: token.claimedAt) else { continue }
             record(NewAuditEvent(kind, of: slot, of: installations[slot.id.installation], by: actor))
         }
+        guard isChanged else { return }
         // A later request may schedule an expired activity again, so its row is updated too.
         guard let owner = value.owner, var activity = activity(owner.activityID), activity.end == nil else { return }
         guard let token = activity.token, token.digest == value.digest else { return }

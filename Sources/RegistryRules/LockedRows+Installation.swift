@@ -30,14 +30,14 @@ extension LockedRows {
         _ profile: InstallationProfile,
         _ request: InstallationRequest
     ) throws(Rejection) -> ProfileOutcome {
-        let hasTakenOver = try register(request)
+        let hasNewOwner = try register(request)
         let (time, subject) = (request.observedAt ?? now, request.claimant.subject)
         let before = installations[request.installation]
         var installation = before
         installation.merge(profile, observedAt: time, by: subject)
         installations.store(installation)
         let hasNewAliases = installation.aliases?.value != before.aliases?.value
-        if hasTakenOver || hasNewAliases || installation.metadata?.value != before.metadata?.value {
+        if hasNewOwner || hasNewAliases || installation.metadata?.value != before.metadata?.value {
             let removed = hasNewAliases ? before.aliases?.value : nil
             record(NewAuditEvent(.installationChanged, of: installation, by: request.actor, removed: removed))
         }
@@ -50,8 +50,10 @@ extension LockedRows {
         _ request: InstallationRequest,
         at fullStateAt: Timestamp
     ) throws(Rejection) -> Timestamp? {
-        _ = try register(request)
+        let owner = installations[request.installation].subject
+        let isNewOwner = try register(request) && owner == nil
         var installation = installations[request.installation]
+        if isNewOwner { record(NewAuditEvent(.installationChanged, of: installation, by: request.actor)) }
         let previous = installation.times.fullStateAt
         installation.times.fullStateAt = max(previous ?? fullStateAt, fullStateAt)
         installations.store(installation)
@@ -79,17 +81,18 @@ extension LockedRows {
         return time
     }
 
-    /// Returns whether anything of another user changed.
+    /// Returns whether the owner, or anything of another user, changed. Records only the latter.
     private mutating func register(_ request: InstallationRequest) throws(Rejection) -> Bool {
         try checkTime(request)
         try checkErasure(request)
         var installation = installations[request.installation]
+        let owner = installation.subject
         var takeover: Installation.Takeover?
         if let subject = request.claimant.subject {
             takeover = installation.register(by: subject, observedAt: request.observedAt ?? now)
         }
         installations.store(installation)
-        guard let takeover else { return false }
+        guard let takeover else { return installation.subject != owner }
         let kind: NewAuditEvent.Kind = takeover.changesOwner ? .takenOver : .installationChanged
         record(NewAuditEvent(kind, of: installation, by: request.actor, removed: takeover.removedAliases))
         if takeover.changesOwner { installations.voidsLeases = true }

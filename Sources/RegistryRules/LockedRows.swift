@@ -70,7 +70,8 @@ package struct LockedRows: Sendable {
         let value = registration.digest.flatMap { values[$0]?.value }
         try registration.checkTimes(receivedAt: now)
         if let known, !registration.claimant.mayChange(known) { throw .notYours }
-        let times = registration.times(for: known, value: value, receivedAt: now)
+        let logOut = (known?.installation ?? registration.body.installation).flatMap { self.times[$0]?.loggedOutAt }
+        let times = registration.times(for: known, value: value, logOut, receivedAt: now)
         try registration.checkLifetime(of: known, settings, times)
         if isErased(times.statedAt) { throw .erased }
         var activity = known ?? Activity(registration, times, lifetime: settings.activityLifetime)

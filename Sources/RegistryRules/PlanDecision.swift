@@ -56,9 +56,7 @@ package enum PlanDecision: Sendable, Hashable {
     case alert(PlanReason, PushToken?)
     case none(PlanReason)
 
-    package var lease: Lease? {
-        if case .start(_, let lease, _) = self { lease } else { nil }
-    }
+    package var lease: Lease? { if case .start(_, let lease, _) = self { lease } else { nil } }
 
     package func isDue(at now: Timestamp) -> Bool {
         if case .update(_, let renewal?) = self { renewal <= now } else { false }

@@ -37,7 +37,7 @@ package struct Registration: Sendable {
         var claimedAt: Timestamp
         /// Orders aliases and metadata (R6).
         var statedAt: Timestamp
-        let startedAt: Timestamp
+        var startedAt: Timestamp
         /// Only if later than the observation (R5).
         let startsAt: Timestamp?
         let receivedAt: Timestamp
@@ -49,7 +49,7 @@ package struct Registration: Sendable {
             observedAt: observedAt,
             claimedAt: min(observedAt, now),
             statedAt: observedAt,
-            startedAt: min(startedAt ?? now, self.observedAt ?? now, now),
+            startedAt: min(startedAt ?? self.observedAt ?? now, self.observedAt ?? now),
             startsAt: startsAt.flatMap { $0 > self.observedAt ?? now ? $0 : nil },
             receivedAt: now
         )
@@ -71,6 +71,15 @@ package struct Registration: Sendable {
         // A client's confirmation ends a quarantine, but does not revive a dead token: it may predate APNs's response.
         times.claimedAt =
             value?.withholdingReason(for: current, of: activity.id) == .quarantined ? now : current.claimedAt
+        return times
+    }
+
+    /// A start is no later than its receipt (R5), unless the phone's clock is ahead and its log-out is not before the
+    /// receipt: the activity started after the log-out and must stay after it.
+    func times(for activity: Activity?, value: TokenValue?, _ logOut: Timestamp?, receivedAt now: Timestamp) -> Times {
+        var times = times(for: activity, value: value, receivedAt: now)
+        if let logOut, now <= logOut, logOut < times.startedAt { return times }
+        times.startedAt = min(times.startedAt, now)
         return times
     }
 

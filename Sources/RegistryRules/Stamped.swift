@@ -29,7 +29,5 @@ extension Optional {
         if self.map({ $0.precedes(given) }) ?? true { self = given }
     }
 
-    mutating func keepFirst(_ new: Wrapped?) {
-        if self == nil { self = new }
-    }
+    mutating func keepFirst(_ new: Wrapped?) { if self == nil { self = new } }
 }

@@ -156,7 +156,5 @@ package struct TokenClaim: Sendable, Hashable {
         self.claimedAt = claimedAt
     }
 
-    func precedes(_ other: TokenClaim) -> Bool {
-        (observedAt, digest) < (other.observedAt, other.digest)
-    }
+    func precedes(_ other: TokenClaim) -> Bool { (observedAt, digest) < (other.observedAt, other.digest) }
 }

@@ -68,9 +68,7 @@ package struct Scope: Sendable, Hashable {
     package let app: App
     package let environment: APNSEnvironment
 
-    package init(app: App, environment: APNSEnvironment) {
-        (self.app, self.environment) = (app, environment)
-    }
+    package init(app: App, environment: APNSEnvironment) { (self.app, self.environment) = (app, environment) }
 
     /// The `scope_id` of its rows. Compare ids, because an app's settings may change between two requests.
     package var id: Int64 { app.scopeIDs[environment] }

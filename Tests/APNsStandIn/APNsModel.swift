@@ -57,7 +57,6 @@ package struct APNsModel: Sendable {
     }
 
     package mutating func dismiss(_ id: String, on phone: String) { phones[phone]?.remove(id) }
-
     package mutating func disconnect(_ phone: String) { phones[phone]?.isOnline = false }
 
     /// Reconnects a phone and delivers its stored pushes.
@@ -117,11 +116,7 @@ extension APNsModel {
         )
     }
 
-    private mutating func refusal(
-        of request: PushRequest,
-        _ aps: JSONValue?,
-        _ now: Date
-    ) -> PushResponse? {
+    private mutating func refusal(of request: PushRequest, _ aps: JSONValue?, _ now: Date) -> PushResponse? {
         if let refusal = Self.malformation(of: request) { return refusal }
         if let refusal = providerTokens.refusal(of: request.fields["authorization"], at: now) { return refusal }
         if let refusal = refusalByToken(request) { return refusal }

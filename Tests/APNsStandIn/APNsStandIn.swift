@@ -55,7 +55,6 @@ package final class APNsStandIn: Sendable {
 
     /// For example `https://127.0.0.1:40123`.
     package var address: String { "https://127.0.0.1:\(state.withLock { $0.port })" }
-
     package var model: APNsModel { state.withLock { $0.model } }
 
     /// Reads the model without copying it.
@@ -167,7 +166,6 @@ package struct APNsClock: Sendable {
     }
 
     package var now: Date { shown(at: Date()) }
-
     package func shown(at real: Date) -> Date { start.addingTimeInterval(real.timeIntervalSince(start) * speed) }
 
     /// Converts seconds of this clock to a duration of the machine's clock.

@@ -21,11 +21,7 @@ package struct PushRequest: Sendable {
     var token: String? { path.hasPrefix("/3/device/") ? String(path.dropFirst("/3/device/".count)).lowercased() : nil }
 
     /// The payload's member `aps`, a JSON object.
-    var aps: JSONValue? {
-        guard let aps = try? JSONParser.parse(body)["aps"], case .object = aps else { return nil }
-        return aps
-    }
-
+    var aps: JSONValue? { if let aps = try? JSONParser.parse(body)["aps"], case .object = aps { aps } else { nil } }
     var priority: Int { fields["apns-priority"].flatMap { Int($0) } ?? 10 }
 
     /// APNs stores a push for an offline phone until then: 0 means not at all, no field about a month.
@@ -93,10 +89,7 @@ package struct ProviderKey: Sendable {
 }
 
 extension JSONValue {
-    var integer: Int? {
-        guard case .integer(let value) = self else { return nil }
-        return Int(value)
-    }
+    var integer: Int? { if case .integer(let value) = self { Int(value) } else { nil } }
 }
 
 /// The JWTs of one key that APNs has received, and the rules for them.

@@ -32,10 +32,7 @@ import Testing
         return RecordedRequest(configuration.request(stored, installation, "a.b.c"))
     }
 
-    @Test(
-        arguments: ClientReports.all,
-        [Owner.installation, .user("u-7")]
-    )
+    @Test(arguments: ClientReports.all, [Owner.installation, .user("u-7")])
     func `Every request of the client has documented parameters, fields and body`(report: Report, owner: Owner) throws {
         let request = try Self.request(report, by: owner)
         let operation = try #require(APIDocument.embedded.operation(ClientReports.operation(of: report)))

@@ -138,9 +138,7 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
 
     @Test func `Arrays and nulls that do not fit are refused`() async throws {
         try await withSession { session in
-            let months = try session.execute(
-                "SELECT interval '1 month', '{{1},{2}}'::int8[], '{1,NULL}'::int8[], 1"
-            )[0]
+            let months = try session.execute("SELECT interval '1 month', '{{1},{2}}'::int8[], '{1,NULL}'::int8[], 1")[0]
             #expect(throws: PostgresError.self) { try months.column(0, as: Duration.self) }
             #expect(throws: PostgresError.self) { try months.column(1, as: [Int].self) }
             #expect(throws: PostgresError.self) { try months.column(2, as: [Int].self) }

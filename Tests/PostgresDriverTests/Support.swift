@@ -98,7 +98,6 @@ final class Counter: Sendable {
 
     @discardableResult
     func increment() -> Int { count.add(1, ordering: .sequentiallyConsistent).newValue }
-
     var value: Int { count.load(ordering: .sequentiallyConsistent) }
 }
 

@@ -50,16 +50,10 @@ final class ThrowawayCluster: Sendable {
     }
 
     var socketString: String { "host=\(directory) port=\(port) user=postgres dbname=postgres" }
-
     var tcpString: String { "host=127.0.0.1 port=\(port) user=postgres dbname=postgres sslmode=disable" }
-
     func resume() async throws { try await onOwnThread { try self.launch() } }
-
     private func launch() throws { try run("pg_ctl", "start", "-w", "-s", "-D", files, "-l", directory + "/log") }
-
-    func stop() async throws {
-        try await onOwnThread { try self.run("pg_ctl", "stop", "-w", "-s", "-D", self.files) }
-    }
+    func stop() async throws { try await onOwnThread { try self.run("pg_ctl", "stop", "-w", "-s", "-D", self.files) } }
 
     private func configure(_ settings: [String: String]) throws {
         var all = [

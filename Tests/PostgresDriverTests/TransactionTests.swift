@@ -57,10 +57,7 @@ import Testing
     @Test func `A failure in the last round trip rolls back`() async throws {
         let error = try await postgresError {
             try await pool.transact { transaction in
-                _ = try transaction.pipeline(
-                    ["INSERT INTO t VALUES (1)", "INSERT INTO t VALUES (1)"],
-                    finishing: true
-                )
+                _ = try transaction.pipeline(["INSERT INTO t VALUES (1)", "INSERT INTO t VALUES (1)"], finishing: true)
             }
         }
         #expect(error.constraint == "t_key")
@@ -71,9 +68,7 @@ import Testing
     @Test func `Scripts run inside a transaction`() async throws {
         await #expect(throws: Refusal.self) {
             try await pool.transact { transaction in
-                try transaction.simple(
-                    "CREATE TABLE u (id int); INSERT INTO u VALUES (1); INSERT INTO t VALUES (1)"
-                )
+                try transaction.simple("CREATE TABLE u (id int); INSERT INTO u VALUES (1); INSERT INTO t VALUES (1)")
                 #expect(try transaction.execute("SELECT count(*) FROM u")[0].decode(Int.self) == 1)
                 throw Refusal()
             }

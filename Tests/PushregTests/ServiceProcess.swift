@@ -70,7 +70,6 @@ extension ServiceProcess {
         let duration: Duration
 
         var json: JSONValue { (try? JSONParser.parse(body)) ?? .null }
-
         func header(_ name: String) -> String? { headers.first { $0.0.lowercased() == name }?.1 }
     }
 

@@ -305,6 +305,5 @@ extension Story {
     }
 
     mutating func release() -> Bool { rows.release(TokenDigest(1), by: "t") }
-
     func value(_ token: UInt8 = 1) -> TokenValue? { rows.values[TokenDigest(token)]?.value }
 }

@@ -26,6 +26,21 @@ struct HolderTests {
         #expect(story.rows.events.map(\.installation) == [.phone, .tablet])
     }
 
+    @Test(arguments: [(410, "Unregistered", WithholdingReason.unregistered), (400, "BadDeviceToken", .quarantined)])
+    func `A repeated report reaches the holders that were beyond the limit of an earlier one`(
+        status: Int,
+        reason: String,
+        expected: WithholdingReason
+    ) {
+        var story = Story(installations: InstallationRows(slots: [.start(1, claimedAt: 10)]))
+        story.report(status, reason)
+        let unreached: [InstallationToken] = [.start(1, claimedAt: 10), .start(1, claimedAt: 10, of: .tablet)]
+        story = Story(values: story.rows.values.values.map(\.value), installations: InstallationRows(slots: unreached))
+        story.report(status, reason)
+        #expect(story.rows.installations.slots.values.allSatisfy { $0.value.withheld == expected })
+        #expect(story.rows.events.map(\.installation) == [.phone, .tablet])
+    }
+
     @Test func `A value is retired from the expiry of its activity on`() throws {
         var first = Story()
         try first.register(token: 1, at: 10)

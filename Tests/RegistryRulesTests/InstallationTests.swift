@@ -122,9 +122,9 @@ struct ProfileTests {
         var other = Story()
         try other.put(at: 40, by: "ana")
         try other.put(at: 20, by: "bob")
-        #expect(other.events.isEmpty)
+        #expect(other.events == [.installationChanged], "ana became the owner")
         try other.put(at: 50, by: "bob")
-        #expect(other.events == [.takenOver, .installationChanged])
+        #expect(other.events == [.installationChanged, .takenOver, .installationChanged])
     }
 
     @Test func `Every order of profiles and log-outs leads to the same owner, aliases and metadata`() throws {

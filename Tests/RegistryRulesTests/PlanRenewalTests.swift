@@ -186,9 +186,7 @@ struct LeaseTests {
         #expect(state(lease, nil, at: Story.minute(110)) == .expired)
         #expect(state(failed, Story.minute(50), at: now) == .failed)
         #expect(state(released, nil, at: now) == .released)
-        for lease in [lease, failed, released] {
-            #expect(state(lease, Story.minute(51), at: now) == .registered)
-        }
+        for lease in [lease, failed, released] { #expect(state(lease, Story.minute(51), at: now) == .registered) }
     }
 }
 

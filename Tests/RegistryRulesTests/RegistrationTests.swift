@@ -34,6 +34,20 @@ struct LifetimeTests {
         #expect(story.later(480).rejection(at: 479) == .expired)
     }
 
+    @Test func `A start after a log-out stays after it, although the phone's clock is ahead`() throws {
+        let times = InstallationTimes(fullStateAt: Story.minute(63), loggedOutAt: Story.minute(63))
+        var story = Story(times: [.phone: times])
+        try story.register(at: 64, installation: .phone)
+        #expect(story.state() == .active)
+        let rejection = story.rejection("b", token: 2, at: 64) {
+            ($0.installation, $0.startedAt) = (.phone, Story.minute(63).date)
+        }
+        #expect(rejection == .ended)
+        story = story.later(64, times: [.phone: times])
+        try story.register("b", token: 3, at: 66, installation: .phone)
+        #expect(story.activity("b")?.startedAt == Story.minute(64), "a start is never after the receipt otherwise")
+    }
+
     @Test func `A scheduled start moves the lifetime, and the first received start stays`() throws {
         var story = Story()
         try story.register(at: 10, startsAt: 600)

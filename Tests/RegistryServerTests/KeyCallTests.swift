@@ -55,9 +55,7 @@ import Testing
     @Test(.secureService) func `Every forged key is refused`() async throws {
         let (mine, other) = try await (server.key(.client), server.key(.client))
         let text = mine.text.revealed
-        let headers = [
-            "Basic \(text)", text, "Bearer\(text)", "Token \(text)", "Bearer:\(text)", "Bearer, \(text)",
-        ]
+        let headers = ["Basic \(text)", text, "Bearer\(text)", "Token \(text)", "Bearer:\(text)", "Bearer, \(text)"]
         for header in Self.forgeries(mine, other).map({ "Bearer \($0)" }) + headers + ["Bearer \(text)"] {
             let fields: HTTPFields = [.authorization: header, .installationID: "x"]
             let reply = try await server.call(.put, "…/activities/a", ["token": "00"], fields)
@@ -89,9 +87,7 @@ import Testing
         func use() async throws { _ = try await server.call(.get, Self.path, nil, admin.fields) }
         func lastUse() async throws -> Date? { try await database.registry.keys(of: scope.app).first?.lastUsedAt }
         func written(_ time: Date) async throws {
-            while try await lastUse().map({ abs($0.timeIntervalSince(time)) > 0.001 }) ?? true {
-                await Task.yield()
-            }
+            while try await lastUse().map({ abs($0.timeIntervalSince(time)) > 0.001 }) ?? true { await Task.yield() }
         }
         let first = clock.now
         try await use()

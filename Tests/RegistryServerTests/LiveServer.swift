@@ -100,9 +100,7 @@ extension Reply {
 
     subscript(_ key: String) -> JSONValue { json[key] ?? .null }
 
-    var lines: [JSONValue] {
-        body.split(separator: 0x0A).map { (try? JSONParser.parse($0)) ?? .null }
-    }
+    var lines: [JSONValue] { body.split(separator: 0x0A).map { (try? JSONParser.parse($0)) ?? .null } }
 
     /// The code of a problem and the pointers of its errors, such as `invalid-request /token`.
     var problem: String {
@@ -172,7 +170,6 @@ struct ServiceTrait: TestTrait, SuiteTrait, TestScoping {
     var hasManualClock = false
     let configure: @Sendable (inout ServerConfiguration) -> Void
     var isRecursive: Bool { !isShared }
-
     func scopeProvider(for _: Test, testCase: Test.Case?) -> Self? { isShared == (testCase == nil) ? self : nil }
 
     func provideScope(for _: Test, testCase _: Test.Case?, performing test: TestBody) async throws {
@@ -248,7 +245,6 @@ extension ServerConfiguration {
 
 extension HTTPFields {
     static func bearer(_ text: String) -> HTTPFields { [.authorization: "Bearer \(text)"] }
-
     func from(_ address: String) -> HTTPFields { with(.forwardedFor, address) }
     func on(_ installation: String) -> HTTPFields { with(.installationID, installation) }
 

@@ -9,10 +9,6 @@ final class ManualClock: Sendable {
 
     init() { start = Date(timeIntervalSinceReferenceDate: Date().timeIntervalSinceReferenceDate.rounded()) }
     func advance(by duration: Duration) { passed.withLock { $0 += duration } }
-
     var now: Date { start.addingTimeInterval(passed.withLock { $0 } / .seconds(1)) }
-
-    var clock: ServiceClock {
-        ServiceClock(date: { self.now }, uptime: { self.passed.withLock { $0 } })
-    }
+    var clock: ServiceClock { ServiceClock(date: { self.now }, uptime: { self.passed.withLock { $0 } }) }
 }

@@ -45,9 +45,7 @@ import Testing
     }
 
     static let parsers: [Parser] =
-        [
-            token, cursor, key, path, jwt, time, identifiers, media, addresses,
-        ] + requestParsers
+        [token, cursor, key, path, jwt, time, identifiers, media, addresses] + requestParsers
 
     private static let token = Parser("token", ["0123456789abcdef", "", String(repeating: "ab", count: 512)]) {
         // Upper case is accepted, and lower case is written.

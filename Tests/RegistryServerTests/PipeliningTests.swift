@@ -49,9 +49,7 @@ import Testing
         return "\(head)\r\n\r\n\(request[2])"
     }
 
-    static func split(_ text: String) -> [String] {
-        text.split(separator: "HTTP/1.1 ").map { "HTTP/1.1 " + $0 }
-    }
+    static func split(_ text: String) -> [String] { text.split(separator: "HTTP/1.1 ").map { "HTTP/1.1 " + $0 } }
 
     @Test(.service) func `Pipelined requests get their responses in order`() async throws {
         let texts = Self.requests.enumerated().map { Self.text($1.request, $0, last: $0 == Self.requests.count - 1) }

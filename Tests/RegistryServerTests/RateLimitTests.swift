@@ -131,9 +131,7 @@ import Testing
         func register(_ phone: String, _ token: JSONValue) async throws -> Reply {
             try await server.call(.put, "…/activities/\(phone)", ["token": token], key.on(phone))
         }
-        for number in 0..<20 {
-            #expect(try await register("bad-\(number)", "xyz").status == 422)
-        }
+        for number in 0..<20 { #expect(try await register("bad-\(number)", "xyz").status == 422) }
         for number in 0..<10 { #expect(try await register("phone-\(number)", .token(number)).status == 201) }
         #expect(try await register("phone-10", .token(10)).problem == "too-many-requests")
     }

@@ -107,9 +107,7 @@ extension ParserFuzzTests {
         ]
     ) { bytes in
         let search = SearchText(text(bytes))
-        if let shown = search.withoutSecrets {
-            try same(SearchText(shown).withoutSecrets, nil, bytes)
-        }
+        if let shown = search.withoutSecrets { try same(SearchText(shown).withoutSecrets, nil, bytes) }
         for term in search.terms where !term.value.contains("\"") {
             let again = SearchText((term.name.map { "\($0):" } ?? "") + SearchText.quoted(term.value))
             // Without its quotation marks, a bare word may look like a qualifier.

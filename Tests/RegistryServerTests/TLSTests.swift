@@ -117,9 +117,7 @@ import Testing
 
     @Test func `A certificate and a key that do not match are refused`() async throws {
         let (one, two) = (try await TestCertificate(), try await TestCertificate())
-        for (certificate, key) in [
-            (one.certificate, two.key), (one.key, one.key), (one.certificate, "/nonexistent"),
-        ] {
+        for (certificate, key) in [(one.certificate, two.key), (one.key, one.key), (one.certificate, "/nonexistent")] {
             #expect(throws: TLSIdentity.Failure.self) {
                 try TLSIdentity(certificate: certificate, key: key, logger: .silent)
             }

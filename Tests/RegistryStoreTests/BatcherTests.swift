@@ -164,14 +164,10 @@ import Testing
         await withTaskGroup { group in
             group.addTask { _ = await Self.result(of: 0, batcher) }
             while sizes.withLock(\.isEmpty) { await Task.yield() }
-            for number in 1...4 {
-                group.addTask { _ = await Self.result(of: number, batcher) }
-            }
+            for number in 1...4 { group.addTask { _ = await Self.result(of: number, batcher) } }
             while sizes.withLock(\.count) < 2 { await Task.yield() }
             // Three are no crowd, so they wait for the first worker.
-            for number in 1...3 {
-                group.addTask { _ = await Self.result(of: number, batcher) }
-            }
+            for number in 1...3 { group.addTask { _ = await Self.result(of: number, batcher) } }
             while batcher.waitingCount < 3 && sizes.withLock(\.count) < 3 { await Task.yield() }
             isOpen.withLock { $0 = true }
         }

@@ -123,9 +123,7 @@ import Testing
         }
         #expect(left == [25_001, 15_001, 5001])
         #expect(try await registry.sweep(.tombstones, limit: 100, in: scope) == 0)
-        for table in ["activities", "token_values"] {
-            #expect(try await activity.rows(in: table) == 0, "\(table)")
-        }
+        for table in ["activities", "token_values"] { #expect(try await activity.rows(in: table) == 0, "\(table)") }
     }
 }
 

@@ -232,9 +232,7 @@ extension CostMeter {
         #expect(!page.entries.isEmpty)
     }
 
-    func reportSharedToken() async throws {
-        #expect(try await suspect([7]) == [.quarantined])
-    }
+    func reportSharedToken() async throws { #expect(try await suspect([7]) == [.quarantined]) }
 
     func applyFullState(listing count: Int) async throws {
         let items = (0..<count).map {

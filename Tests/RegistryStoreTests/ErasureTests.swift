@@ -73,6 +73,27 @@ import Testing
         #expect(try await activity.count("SELECT count(*) FROM events WHERE type = 'erased'") > 0)
     }
 
+    @Test(arguments: [ErasureSubject.alias(user), .subject(subject)])
+    func `Activities without erased names stay ended or dismissed`(erased: ErasureSubject) async throws {
+        let (phone, match) = (activity.installation(7).asUser(Self.subject), Alias.sample("matchId", "1"))
+        try await phone.logOut(at: .minutesAgo(8))
+        let late = activity.another("late")
+        _ = await late.problem {
+            try await late.register(1, at: .minutesAgo(9), installation: phone.hash, aliases: [match])
+        }
+        try await activity.register(2, at: .minutesAgo(6), installation: phone.hash, aliases: [match])
+        try await phone.put([Self.user], at: .minutesAgo(5))
+        try await activity.tellFullState(of: phone.hash, at: .minutesAgo(4))
+        try await activity.erase(erased)
+        #expect(try await activity.record()?.status.state == .dismissed)
+        #expect(try await late.record()?.status.state == .ended)
+        #expect(try await activity.tokens(match) == [])
+        let dump = try await activity.dump()
+        #expect(!dump.contains("erased-person") && !dump.contains("erased-subject"))
+        // A repetition ends, although the row stays.
+        try await activity.erase(.installation(phone.hash))
+    }
+
     @Test(arguments: [ErasureSubject.alias(user), .installation(installation), .subject(subject)])
     func `Old requests restore no erased data`(erased: ErasureSubject) async throws {
         let (registry, scope) = (activity.registry, activity.scope)
@@ -232,7 +253,5 @@ extension TestActivity {
 }
 
 extension String {
-    fileprivate func lines(with needle: String) -> [Substring] {
-        split(separator: "\n").filter { $0.contains(needle) }
-    }
+    fileprivate func lines(with needle: String) -> [Substring] { split(separator: "\n").filter { $0.contains(needle) } }
 }

@@ -181,6 +181,37 @@ import Testing
         #expect(try await activity.events() == ["registered", "reactivated"])
     }
 
+    @Test func `An end of all activities under an alias spares one that lost the alias before its lock`() async throws {
+        let activity = try await TestActivity.make()
+        let order = Alias.sample("orderId", "1")
+        try await activity.register(1, at: t0, aliases: [order])
+        let change: SQL = "UPDATE activities SET aliases = '{}' WHERE scope_id = \(activity.scope.id)"
+        let state = try await HeldTransaction(change, in: activity.database, commits: true)
+        let waiting = Task { try await activity.registry.endAll(under: order, in: activity.scope, by: "test") }
+        try await state.releaseOnceSomebodyWaits()
+        #expect(try await waiting.value == 0)
+        #expect(try await activity.record()?.status.state == .active)
+    }
+
+    @Test func `A full state creates no activity by an item that is too old`() async throws {
+        let activity = try await TestActivity.make()
+        let registration = ActivityRegistration.sample(token: .sample(1), startedAt: t0 - 9 * 3600)
+        let old = FullState.Item(activityID: activity.id, registration: registration)
+        let results = try await activity.tellFullState(of: phone, [old], at: t0).results
+        #expect(throws: Problem.self) { try results[0].get() }
+        #expect(try await activity.record() == nil)
+    }
+
+    @Test func `A user who becomes the owner of an installation is recorded`() async throws {
+        let activity = try await TestActivity.make()
+        let phone = activity.installation(1).asUser("u-7")
+        try await activity.tellFullState(of: phone.hash, at: t0, claimant: phone.claimant)
+        try await phone.put(nil, at: t0 + 1)
+        try await phone.another(2).asUser("u-7").put(nil, at: t0)
+        #expect(try await phone.events() == ["installation-changed"])
+        #expect(try await phone.another(2).events() == ["installation-changed"])
+    }
+
     /// Beyond a limit that no real phone reaches, nothing is locked, read or dismissed.
     @Test func `An installation with very many activities is refused`() async throws {
         let activity = try await TestActivity.make()

@@ -97,9 +97,7 @@ import Testing
         let pool = PostgresPool(configuration: configuration)
         let registry = Registry(pool: pool, logger: log.logger)
         let start = ContinuousClock.now
-        for _ in 0..<50 {
-            await #expect(throws: Problem.self) { try await registry.apps() }
-        }
+        for _ in 0..<50 { await #expect(throws: Problem.self) { try await registry.apps() } }
         let seconds = Int(start.duration(to: .now) / .seconds(1))
         await pool.shutdown()
         // One line at the start, and one per second for each of the few kinds of failure.

@@ -54,9 +54,7 @@ struct TestActivity: Fixture {
 
     func currentToken() async throws -> PushToken? { try await record()?.token }
 
-    func tokens(_ alias: Alias) async throws -> [PushToken] {
-        try await found(under: alias).map(\.token)
-    }
+    func tokens(_ alias: Alias) async throws -> [PushToken] { try await found(under: alias).map(\.token) }
 
     func events() async throws -> [String] {
         try await column("SELECT type FROM events WHERE activity_id = \(id.rawValue) ORDER BY event_number")

@@ -137,11 +137,7 @@ struct PlanCase: CustomTestStringConvertible, Sendable {
 }
 
 extension PlanDecision {
-    var waitReason: PlanReason? {
-        if case .wait(let reason, _) = self { reason } else { nil }
-    }
+    var waitReason: PlanReason? { if case .wait(let reason, _) = self { reason } else { nil } }
 
-    var updated: ResolvedActivity? {
-        if case .update(let activity, _) = self { activity } else { nil }
-    }
+    var updated: ResolvedActivity? { if case .update(let activity, _) = self { activity } else { nil } }
 }

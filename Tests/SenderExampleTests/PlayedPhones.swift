@@ -57,9 +57,7 @@ final class PlayedPhones: Sendable {
     }
 
     /// - Throws: the first error of the background work.
-    func settle() async throws {
-        while let task = state.withLock({ $0.tasks.popLast() }) { try await task.value }
-    }
+    func settle() async throws { while let task = state.withLock({ $0.tasks.popLast() }) { try await task.value } }
 
     func install(_ phone: String) async throws {
         let token = Self.newToken()

@@ -46,9 +46,7 @@ package final class HeldTransaction: Sendable {
     }
 
     package var waiting: Int {
-        get async throws {
-            try await pool.withSession { [waiters] in try $0.execute(waiters).rows.count }
-        }
+        get async throws { try await pool.withSession { [waiters] in try $0.execute(waiters).rows.count } }
     }
 
     private static func waiters(for transaction: borrowing PostgresTransaction, isDistributed: Bool) throws -> SQL {

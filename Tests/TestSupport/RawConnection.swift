@@ -48,8 +48,7 @@ package final class RawConnection: Sendable {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-            guard count > 0 else { return }
-            rest = rest.dropFirst(count)
+            if count > 0 { rest = rest.dropFirst(count) }
         }
     }
 

@@ -43,11 +43,7 @@ package enum TestServer {
     static func open(_ directory: String, _ settings: [String: String]) async throws -> EmbeddedPostgres {
         endAtExit(directory)
         let common = ["fsync": "off", "max_connections": "400"]
-        return try await EmbeddedPostgres.open(
-            directory,
-            settings: common.merging(settings) { $1 },
-            logger: .silent
-        )
+        return try await EmbeddedPostgres.open(directory, settings: common.merging(settings) { $1 }, logger: .silent)
     }
 
     /// Ends the server in a directory and removes the directory, when the test run ends.

@@ -140,10 +140,16 @@ WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
     CROSS JOIN LATERAL (
         SELECT r.ctid AS row_position
         FROM installation_tokens r
-        WHERE r.scope_id = :scope AND r.installation_hash = n.installation_hash
-        FOR UPDATE
+        WHERE r.scope_id = :scope AND r.installation_hash = n.installation_hash FOR UPDATE
     ) AS found
 ));
+
+-- name: erasure.redact-installations
+-- Removes all but the times from locked installations that have activities. Index: installations_pkey.
+UPDATE installations i
+SET subject = NULL, subject_observed_at = NULL, taken_over_at = NULL, other_user_observed_at = NULL, aliases = NULL,
+    aliases_observed_at = NULL, metadata = NULL, metadata_observed_at = NULL
+WHERE i.scope_id = :scope AND i.installation_hash = ANY(:hashes);
 
 -- name: erasure.delete-leases-of-alias
 -- Deletes a page of an alias's leases. Index: start_leases_of_alias.
@@ -152,8 +158,7 @@ WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
     SELECT l.ctid
     FROM start_leases l
     WHERE l.scope_id = :scope AND l.kind = :kind AND l.value = :value
-    LIMIT :limit
-    FOR UPDATE
+    LIMIT :limit FOR UPDATE
 ));
 
 -- name: erasure.delete-identities-of-alias
@@ -163,8 +168,7 @@ WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
     SELECT i.ctid
     FROM alias_identities i
     WHERE i.scope_id = :scope AND i.alias = :alias
-    LIMIT :limit
-    FOR UPDATE
+    LIMIT :limit FOR UPDATE
 ));
 
 -- name: erasure.delete-identities-of-owner
@@ -174,8 +178,7 @@ WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
     SELECT i.ctid
     FROM alias_identities i
     WHERE i.scope_id = :scope AND i.owner = :owner AND i.owner <> 'app'
-    LIMIT :limit
-    FOR UPDATE
+    LIMIT :limit FOR UPDATE
 ));
 
 -- name: erasure.find-events-of-activities

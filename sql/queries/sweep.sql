@@ -88,8 +88,7 @@ WHERE t.scope_id = :scope AND t.token_digest = ANY(ARRAY(
     WHERE v.scope_id = :scope AND v.activity_id IS NULL AND v.installation_hash IS NULL AND v.start_observed_at IS NULL
         AND v.touched_at <= now() - :retention::interval
     ORDER BY v.touched_at
-    LIMIT :limit
-    FOR UPDATE SKIP LOCKED
+    LIMIT :limit FOR UPDATE SKIP LOCKED
 ));
 
 -- name: sweep.delete-unheld-values
@@ -111,8 +110,7 @@ WITH old AS MATERIALIZED (
         AND (v.installation_hash IS NOT NULL OR v.start_observed_at IS NOT NULL)
         AND v.touched_at <= now() - greatest(:event_retention::interval, :tombstone_retention::interval)
     ORDER BY v.touched_at
-    LIMIT :limit
-    FOR UPDATE SKIP LOCKED
+    LIMIT :limit FOR UPDATE SKIP LOCKED
 ), held AS (
     UPDATE token_values t
     SET touched_at = now()
@@ -134,8 +132,7 @@ WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
     WHERE i.scope_id = :scope AND i.touched_at > '-infinity'
         AND i.touched_at <= now() - :lifetime::interval - :retention::interval
     ORDER BY i.touched_at
-    LIMIT :limit
-    FOR UPDATE SKIP LOCKED
+    LIMIT :limit FOR UPDATE SKIP LOCKED
 ));
 
 -- name: sweep.delete-removed-tokens
@@ -147,8 +144,7 @@ WHERE r.scope_id = :scope::bigint::numeric AND r.ctid = ANY(ARRAY(
     FROM installation_tokens s
     WHERE s.scope_id = :scope AND s.token IS NULL AND s.touched_at <= now() - :retention::interval
     ORDER BY s.touched_at
-    LIMIT :limit
-    FOR UPDATE SKIP LOCKED
+    LIMIT :limit FOR UPDATE SKIP LOCKED
 ));
 
 -- name: sweep.lock-empty-installations
@@ -189,9 +185,11 @@ DELETE FROM installation_aliases al
 WHERE al.scope_id = :scope::bigint::numeric AND al.installation_hash = ANY(:hashes);
 
 -- name: sweep.delete-installations
--- Deletes locked installations. Index: installations_pkey.
+-- Deletes locked installations without activities. Indexes: installations_pkey, activities_of_installation.
 DELETE FROM installations i
-WHERE i.scope_id = :scope AND i.installation_hash = ANY(:hashes);
+WHERE i.scope_id = :scope AND i.installation_hash = ANY(:hashes) AND NOT EXISTS (
+    SELECT FROM activities a WHERE a.scope_id = :scope AND a.installation_hash = i.installation_hash
+);
 
 -- name: sweep.delete-leases
 -- Deletes leases with attempts more than a day old, because no rule counts them. Index: start_leases_over.
@@ -201,6 +199,5 @@ WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
     FROM start_leases l
     WHERE l.scope_id = :scope AND l.leased_until > '-infinity' AND l.leased_until <= now() - interval '24 hours'
     ORDER BY l.leased_until
-    LIMIT :limit
-    FOR UPDATE SKIP LOCKED
+    LIMIT :limit FOR UPDATE SKIP LOCKED
 ));

@@ -38,18 +38,14 @@ package struct JSONReader: Sendable {
         }
     }
 
-    package func check() throws(Problem) {
-        guard faults.isEmpty else { throw Problem(faults: faults) }
-    }
+    package func check() throws(Problem) { guard faults.isEmpty else { throw Problem(faults: faults) } }
 
     /// Records a fault of a member, or of the object itself if `key` is nil.
     package mutating func fault(_ key: String?, _ detail: String) {
         record(JSONFault(pointer: (key.map(pointer.member) ?? pointer).text, detail: detail))
     }
 
-    mutating func record(_ fault: JSONFault) {
-        if faults.count < Self.maximumFaults { faults.append(fault) }
-    }
+    mutating func record(_ fault: JSONFault) { if faults.count < Self.maximumFaults { faults.append(fault) } }
 
     /// Absence and `null` give the fault "is required". An error of `read` becomes a fault of the member.
     package mutating func required<T>(_ key: String, _ read: (JSONValue) throws(JSONFaultReason) -> T) -> T? {

@@ -83,10 +83,7 @@ package enum JSONValue: Sendable, Hashable, JSONEncodable, CustomStringConvertib
 
     package var description: String { String(decoding: canonicalBytes, as: UTF8.self) }
 
-    package var string: String? {
-        guard case .string(let text) = self else { return nil }
-        return text
-    }
+    package var string: String? { if case .string(let text) = self { text } else { nil } }
 }
 
 // `["kind": "value", "count": 3]` for a `JSONValue` or `JSONObject` in tests and documents.

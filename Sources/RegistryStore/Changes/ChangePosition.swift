@@ -185,7 +185,5 @@ struct TransactionSnapshot: Sendable, Hashable {
         self.init(oldest: oldest, next: next, running: running.compactMap(\.self))
     }
 
-    var text: UTF8Text {
-        UTF8Text("\(oldest):\(next):\(running.map(String.init).joined(separator: ","))")
-    }
+    var text: UTF8Text { UTF8Text("\(oldest):\(next):\(running.map(String.init).joined(separator: ","))") }
 }

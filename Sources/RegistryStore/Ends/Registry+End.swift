@@ -31,7 +31,10 @@ extension Registry {
             let search = Query("ends.read-running-page")(
                 alias.values(in: scope) + ["after": key, "limit": EndUnit.pageSize]
             )
-            let page = try await transact { transaction, _ in try end.endPage(search, transaction) }
+            let page = try await transact { transaction, _ in
+                // A registration may have taken the alias away before the lock.
+                try end.endPage(search, transaction) { $0.aliases?.value.aliases.contains(alias) ?? false }
+            }
             ended += page.running
             hasWritten = hasWritten || page.hasWritten
             next = page.next
@@ -74,18 +77,20 @@ struct EndUnit {
         return running
     }
 
-    /// Ends a page of the activities that a query finds. `next` is the key of the page's last activity, or nil for the
+    /// Ends a page of the activities that a query finds and that are meant once they are locked. `next` is the key of the page's last activity, or nil for the
     /// last page.
     func endPage(
         _ search: SQL,
-        _ transaction: borrowing PostgresTransaction
+        _ transaction: borrowing PostgresTransaction,
+        where isMeant: (Activity) -> Bool = { _ in true }
     ) throws -> (running: Int, hasWritten: Bool, next: Int64?) {
         let page = try Self.page(transaction.execute(search))
         guard !page.ids.isEmpty else { return (0, false, nil) }
         var rows = try RowLocks(scope: scope, ids: Set(page.ids)).lockRows(transaction)
-        let running = try apply(to: page.ids, &rows, transaction)
+        let ids = page.ids.filter { rows.activity($0).map(isMeant) ?? false }
+        let running = try apply(to: ids, &rows, transaction)
         try rows.write(in: scope, transaction)
-        return (running, true, page.next)
+        return (running, !ids.isEmpty, page.next)
     }
 
     /// `next` is the last key of a full page.

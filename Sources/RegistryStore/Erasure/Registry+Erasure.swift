@@ -8,6 +8,8 @@ package struct ErasureCounts: Sendable, Hashable {
     package var records = 0
     /// Redacted audit events, which stay without personal data.
     package var events = 0
+    /// Whether no further page is needed, although the search finds the row that stays.
+    fileprivate var isComplete = false
 }
 
 extension Registry {
@@ -76,6 +78,7 @@ extension Registry {
             counts.activities += page.activities
             counts.records += page.records
             counts.events += page.events
+            if page.isComplete { break }
         }
         return pages
     }
@@ -137,7 +140,7 @@ struct Erasure: Sendable {
     /// Leaves tombstones for installations, and deletes a page of their data. The first page withholds their tokens.
     /// The installations stay until no data is left, because the next page finds the rest by them.
     func deleteInstallations(_ event: [SQL], _ session: borrowing PostgresSession) throws -> ErasureCounts? {
-        try session.transaction { transaction in
+        try session.transaction { transaction -> ErasureCounts? in
             let found = try transaction.execute(findInstallations)
             let hashes = try found.decode { try $0["installation_hash"] as InstallationHash }
             guard !hashes.isEmpty else { return nil }
@@ -153,10 +156,14 @@ struct Erasure: Sendable {
             let (tokenCount, leases) = (results[3].affectedRows, results[4].affectedRows)
             let numbers = try Self.eventNumbers(results[6])
             let isLast = numbers.count < Self.eventPageSize && page < Registry.tokenPageSize
-            let end = isLast ? scope.deleteInstallations(hashes) : []
+            // Times of log-outs and full states stay while they end or dismiss activities.
+            let redaction = Query("erasure.redact-installations")(installations)
+            let end = isLast ? scope.deleteInstallations(hashes) + [redaction] : []
             let deleted = try transaction.pipeline(event + redact(numbers) + end, finishing: true).suffix(end.count)
             let records = values + tokenCount + leases + deleted.map(\.affectedRows).reduce(0, +)
-            return ErasureCounts(records: records, events: numbers.count)
+            var counts = ErasureCounts(records: records, events: numbers.count)
+            if case .installation = subject { counts.isComplete = isLast }
+            return counts
         }
     }
 

@@ -21,7 +21,7 @@ extension Registry {
 
     /// Maximum activities of an installation that have not ended, including recently expired activities. A full state
     /// locks all of them; real phones run a handful.
-    package static let mostRunningActivities = 10_000
+    package static let mostRunningActivities = 1000
 }
 
 private struct FullStateUnit {
@@ -61,8 +61,9 @@ private struct FullStateUnit {
             try rows.registerFullState(request, at: time)
         }
         let results = try unit.merge(&rows, transaction)
-        // A rejected registration, like a malformed item, still shows that its activity is present.
+        // A rejected registration, like a malformed item, still shows that a known activity is present.
         for (item, result) in zip(listed, results) where [.clockSkew, .activityExpired].contains(result.failure?.code) {
+            guard rows.activity(item.activityID) != nil else { continue }
             _ = rows.merge(registration(nil, of: item.activityID)) { _ in false }
         }
         var dismissed: [ActivityID] = []
@@ -100,9 +101,7 @@ extension FullState {
 }
 
 extension Result<RegistrationResult, Problem> {
-    fileprivate var failure: Problem? {
-        if case .failure(let problem) = self { problem } else { nil }
-    }
+    fileprivate var failure: Problem? { if case .failure(let problem) = self { problem } else { nil } }
 }
 
 extension FullState.Item {

@@ -94,9 +94,7 @@ struct PlanUnit {
         let hashes = Array(Set((renewals + others).compactMap(\.facts?.installation)))
         guard !hashes.isEmpty else { return [] }
         let results = try session.pipeline([
-            Query("plan.read-tokens")([
-                "hashes": hashes, "scope": scope.id, "attributes_type": request.attributesType,
-            ]),
+            Query("plan.read-tokens")(["hashes": hashes, "scope": scope.id, "attributes_type": request.attributesType]),
             Query("plan.read-leases")(leases(on: hashes)), Clock.read(in: scope),
         ])
         let found: [Token] = try results[0].decode {

@@ -31,9 +31,7 @@ extension Activity: DecodableRow {
     private init(lifeOf row: NamedRow) throws {
         let (startedAt, expiresAt): (Timestamp, Timestamp) = (try row["started_at"], try row["expires_at"])
         self.init(id: try row["activity_id"], startedAt: startedAt, expiresAt: expiresAt)
-        if let endedAt: Timestamp = try row["ended_at"] {
-            end = End(at: endedAt, reason: try row["end_reason"])
-        }
+        if let endedAt: Timestamp = try row["ended_at"] { end = End(at: endedAt, reason: try row["end_reason"]) }
     }
 }
 

@@ -112,9 +112,7 @@ package struct DatabaseCondition: Sendable, Hashable {
 }
 
 extension Registry {
-    package func databaseCondition() async throws -> DatabaseCondition {
-        try await read { try DatabaseCondition($0) }
-    }
+    package func databaseCondition() async throws -> DatabaseCondition { try await read { try DatabaseCondition($0) } }
 
     package func distributionCondition() async throws -> DistributionCondition? {
         try await read { try DistributionCondition.read($0) }

@@ -108,8 +108,6 @@ extension Registry {
             "activities", "token_values", "activity_aliases", "installations", "installation_aliases",
             "installation_tokens", "alias_identities",
         ]
-        for table in tables {
-            try await write { session in try session.simple("ANALYZE \(table)") }
-        }
+        for table in tables { try await write { session in try session.simple("ANALYZE \(table)") } }
     }
 }

@@ -23,9 +23,7 @@ package struct Migration: Sendable, Hashable {
     }
 
     /// A command ends with a semicolon at the end of a line. No other line may end with a semicolon.
-    var commands: [String] {
-        sql.components(separatedBy: ";\n").filter { !$0.allSatisfy(\.isWhitespace) }
-    }
+    var commands: [String] { sql.components(separatedBy: ";\n").filter { !$0.allSatisfy(\.isWhitespace) } }
 }
 
 package struct AppliedMigration: Sendable, Hashable, DecodableRow {

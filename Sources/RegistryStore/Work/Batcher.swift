@@ -236,9 +236,7 @@ extension Batcher {
 
 extension Problem {
     /// Nothing was done. The request may be sent again.
-    static var overloaded: Problem {
-        unavailable("Too many requests wait for Postgres. Send the same request again.")
-    }
+    static var overloaded: Problem { unavailable("Too many requests wait for Postgres. Send the same request again.") }
 }
 
 extension Batcher {

@@ -153,7 +153,5 @@ extension Problem {
     }
 
     /// The request may be sent again.
-    static func unavailable(_ detail: String) -> Problem {
-        Problem(.unavailable, detail, retryAfter: .seconds(1))
-    }
+    static func unavailable(_ detail: String) -> Problem { Problem(.unavailable, detail, retryAfter: .seconds(1)) }
 }

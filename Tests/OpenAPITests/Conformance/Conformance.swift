@@ -13,7 +13,6 @@ struct Conformance: Sendable {
         let status: Int
         var code: String?
         var description: String { "\(operation) \(status)" + (code.map { " \($0)" } ?? "") }
-
         static func < (left: Outcome, right: Outcome) -> Bool { left.description < right.description }
     }
 

@@ -75,9 +75,6 @@ extension Probe {
     ]
 
     /// A valid request to an operation: the first probe that succeeds.
-    static func sound(_ operation: String) -> Probe? {
-        specific.first { $0.operation == operation && $0.succeeds }
-    }
-
+    static func sound(_ operation: String) -> Probe? { specific.first { $0.operation == operation && $0.succeeds } }
     func with(_ mistake: Mistake) -> Probe { Probe(operation, mistake.rawValue, mistake.made(in: message)) }
 }

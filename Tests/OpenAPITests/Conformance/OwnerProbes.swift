@@ -31,6 +31,5 @@ extension Probe {
 
     private static func activity(_ token: Int) -> Message { .activity("own-1", token) }
     private static func onPhone(_ message: Message) -> Message { message.from("owned-4") }
-
     private static func named(_ token: Int) -> Message { onPhone(.named("own-2", token)) }
 }

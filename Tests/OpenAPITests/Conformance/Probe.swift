@@ -23,7 +23,6 @@ struct Probe: Sendable, CustomStringConvertible {
     }
 
     var description: String { "\(operation), \(name)" }
-
     func after(_ preparation: Message...) -> Probe { with { $0.preparation = preparation } }
 
     func gives(_ status: Int, _ members: JSONObject = [:]) -> Probe {
@@ -38,7 +37,6 @@ struct Probe: Sendable, CustomStringConvertible {
     }
 
     func at(_ pointers: String...) -> Probe { at(pointers) }
-
     func at(_ pointers: [String]) -> Probe { with { $0.pointers = Set(pointers) } }
     func names(_ names: String...) -> Probe { with { $0.names = names } }
 

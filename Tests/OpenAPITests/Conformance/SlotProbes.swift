@@ -24,7 +24,6 @@ private struct Slot {
 
     private func delete(_ phone: String, _ query: String = "") -> Message { .delete(at(phone) + query) }
     private func release(_ phone: String) -> Message { .post(at(phone) + "/release") }
-
     private var longID: String { "…/installations/\(Sample.longID)/\(path)" }
 
     var probes: [Probe] {

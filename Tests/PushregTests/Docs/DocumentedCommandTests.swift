@@ -151,8 +151,7 @@ extension DocumentedCommand {
         var start = 0
         for (offset, line) in (block.lines + [""]).enumerated() {
             if begun.isEmpty {
-                guard !line.isEmpty, !line.hasPrefix("#") else { continue }
-                start = block.line + 1 + offset
+                if !line.isEmpty, !line.hasPrefix("#") { start = block.line + 1 + offset }
             }
             begun.append(line)
             guard try await isWhole(begun) else { continue }

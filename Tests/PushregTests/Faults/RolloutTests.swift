@@ -104,7 +104,6 @@ import Testing
 private final class Balancer: Sendable {
     private let state = Mutex<(instances: [ServiceProcess], next: Int)>(([], 0))
     var instances: [ServiceProcess] { state.withLock { $0.instances } }
-
     func add(_ instance: ServiceProcess) { state.withLock { $0.instances.append(instance) } }
     func remove(_ instance: ServiceProcess) { state.withLock { $0.instances.removeAll { $0 === instance } } }
 

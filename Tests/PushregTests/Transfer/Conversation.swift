@@ -116,8 +116,7 @@ struct Conversation {
         try await call("POST", "…/activities", body(speech.token(), again), [200])
         guard Bool.random(using: &speech) else { return }
         try await call("DELETE", ending, nil, [204])
-        guard Bool.random(using: &speech) else { return }
-        try await call("POST", "…/activities", body(speech.token(), given), [201])
+        if Bool.random(using: &speech) { try await call("POST", "…/activities", body(speech.token(), given), [201]) }
     }
 
     private mutating func sayInstallation() async throws {

@@ -40,9 +40,7 @@ struct TransferFile {
     }
 
     func remove() { try? FileManager.default.removeItem(atPath: directory) }
-
     var text: String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
-
     func write(_ text: String) throws { try Data(text.utf8).write(to: URL(fileURLWithPath: path)) }
 
     /// The records, sorted, because a parallel import numbers rows in another order.

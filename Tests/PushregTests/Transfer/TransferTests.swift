@@ -166,9 +166,7 @@ private enum Life {
     /// The settings of a custom kind of tokens.
     static let settings = {
         var changes = AppChanges()
-        changes.tokenKinds = [
-            TokenKind(name: "card", holder: .attributesType, topicSuffix: "", pushType: "background")
-        ]
+        changes.tokenKinds = [TokenKind(name: "card", holder: .attributesType, topicSuffix: "", pushType: "background")]
         return changes
     }()
 

@@ -53,9 +53,7 @@ import Testing
 }
 
 @Suite struct HexadecimalTests {
-    @Test(arguments: [
-        ("", []), ("00", [0]), ("ff", [255]), ("FF", [255]), ("aBcD09", [0xAB, 0xCD, 0x09]),
-    ])
+    @Test(arguments: [("", []), ("00", [0]), ("ff", [255]), ("FF", [255]), ("aBcD09", [0xAB, 0xCD, 0x09])])
     func `Upper and lower case are parsed, and lower case is written`(text: String, bytes: [UInt8]) {
         #expect(Hexadecimal.decode(text) == bytes)
         #expect(Hexadecimal.encode(bytes) == text.lowercased())
@@ -64,9 +62,7 @@ import Testing
     @Test(arguments: [
         "0", "abc", "0g", "g0", " 0", "0x", "-1", "00 ", "é", "０0", "00\u{0}0", "/0", ":0", "@0", "G0", "`0",
     ])
-    func `Odd lengths and other characters are rejected`(text: String) {
-        #expect(Hexadecimal.decode(text) == nil)
-    }
+    func `Odd lengths and other characters are rejected`(text: String) { #expect(Hexadecimal.decode(text) == nil) }
 
     @Test func `Every byte survives a round trip`() {
         let bytes = Array(UInt8.min...UInt8.max)

@@ -43,9 +43,7 @@ import Testing
         "2026-01-01T00:00:00−01:00", "2026/01/01T00:00:00Z", "2026-01-01T-1:00:00Z",
     ]
 
-    @Test(arguments: invalid) func `Malformed times are rejected`(text: String) {
-        #expect(RFC3339.parse(text) == nil)
-    }
+    @Test(arguments: invalid) func `Malformed times are rejected`(text: String) { #expect(RFC3339.parse(text) == nil) }
 
     static let formatted: [(seconds: Double, milliseconds: String, microseconds: String)] = [
         (0, "1970-01-01T00:00:00.000Z", "1970-01-01T00:00:00.000000Z"),

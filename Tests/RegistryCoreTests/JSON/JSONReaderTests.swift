@@ -17,11 +17,7 @@ import Testing
             "s": "x", "b": true, "i": 7, "t": "1970-01-01T00:00:01Z", "d": "PT8H", "o": ["a": 1], "c": "red",
             "a": ["x", "y"],
         ]
-        func read<T: Equatable>(
-            _ key: String,
-            _ expected: T,
-            _ read: (JSONValue) throws(JSONFaultReason) -> T
-        ) {
+        func read<T: Equatable>(_ key: String, _ expected: T, _ read: (JSONValue) throws(JSONFaultReason) -> T) {
             var json = JSONReader(value)
             #expect(json.required(key, read) == expected)
             #expect(json.optional(key, read) == expected)

@@ -81,9 +81,7 @@ import Testing
         let cookie = try #require(browser.cookies[Self.cookie])
         let admin = try await server.key(.admin)
         let parts = cookie.split(separator: ".").map(String.init)
-        var forged: [String] = [
-            "", "1", ".....", String(cookie.dropLast()), cookie + "0", "2" + cookie.dropFirst(),
-        ]
+        var forged: [String] = ["", "1", ".....", String(cookie.dropLast()), cookie + "0", "2" + cookie.dropFirst()]
         for (place, text) in [
             (1, admin.id.rawValue), (2, "9999999999"), (3, "9999999999"), (3, "-1"), (4, "x"), (5, "00"),
             (2, "9223372036854775807"), (2, "-9223372036854775808"), (3, "9223372036854775807"), (2, "4294967295"),

@@ -350,9 +350,7 @@ extension Trait where Self == ProviderTrait {
 }
 
 /// The identity provider of a test with ``ProviderTrait``.
-var provider: TestProvider {
-    ProviderTrait.provider ?? { fatalError("The test lacks a trait of ProviderTrait.") }()
-}
+var provider: TestProvider { ProviderTrait.provider ?? { fatalError("The test lacks a trait of ProviderTrait.") }() }
 
 extension Reply {
     /// The target of the page's immediate redirect.

@@ -171,7 +171,6 @@ private struct Setting: Sendable {
     }
 
     var count: Int { source.count.withLock(\.self) }
-
     func serve(_ keys: JSONValue?) { source.keys.withLock { $0 = keys } }
 
     func app(_ bundleID: String = "a", updatedAt: Date = .distantPast) -> App {

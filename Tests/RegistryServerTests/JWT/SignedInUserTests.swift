@@ -139,9 +139,7 @@ import Testing
             (root, "https://localhost/k", "b", "invalid-request /jwt/jwksUrl"),
             (root, "http://login.example.com/k", "b", "invalid-request /jwt/jwksUrl"),
         ] {
-            let settings: JSONValue = [
-                "jwt": ["issuer": "i", "audience": .string(audience), "jwksUrl": .string(url)]
-            ]
+            let settings: JSONValue = ["jwt": ["issuer": "i", "audience": .string(audience), "jwksUrl": .string(url)]]
             #expect(try await server.call(.put, Self.food, settings, key.fields).problem == problem, "\(url)")
         }
     }

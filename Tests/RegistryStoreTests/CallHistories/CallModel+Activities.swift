@@ -13,15 +13,18 @@ extension CallModel {
         return (former, min(former, now), former)
     }
 
-    private func starts(_ call: Call) -> (at: Int, scheduled: Int?) {
+    /// A start is no later than its receipt, unless the phone's clock is ahead and its log-out is not before the receipt.
+    private func starts(_ call: Call, _ id: String) -> (at: Int, scheduled: Int?) {
         let seen = time(call.ago) ?? now
         let scheduled = time(call.startsIn.map(-)).flatMap { $0 > seen ? $0 : nil }
-        return (min(time(call.startedAgo) ?? now, seen, now), scheduled)
+        let start = min(time(call.startedAgo) ?? seen, seen)
+        let logOut = (activities[id]?.installation ?? call.installation).flatMap { installations[$0]?.loggedOutAt }
+        return (logOut.map { now <= $0 && $0 < start } ?? false ? start : min(start, now), scheduled)
     }
 
     /// Why a registration changes nothing.
     private func refusal(_ call: Call, _ id: String) -> Problem.Code? {
-        let (observed, start) = (time(call.ago), starts(call))
+        let (observed, start) = (time(call.ago), starts(call, id))
         if isSkewed(observed) || isSkewed(time(call.startedAgo)) { return .clockSkew }
         let known = activities[id]
         let isLate = observed.map { $0 + Self.retention <= now } ?? false
@@ -35,7 +38,7 @@ extension CallModel {
     }
 
     private mutating func merge(_ call: Call, _ id: String) -> Answer {
-        let (times, start) = (times(call, id), starts(call))
+        let (times, start) = (times(call, id), starts(call, id))
         let (known, reason) = (activities[id], withheld(id))
         var activity = known ?? Activity(startedAt: start.at)
         let fullStateAt = activity.installation.flatMap { installations[$0]?.fullStateAt } ?? .min

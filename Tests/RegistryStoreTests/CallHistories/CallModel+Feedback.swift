@@ -133,7 +133,12 @@ extension CallModel {
             if let owner = value.installation, hashes.contains(owner.hash) { values[token] = nil }
         }
         for hash in hashes {
+            let (known, hasActivities) = (installations[hash], activities.values.contains { $0.installation == hash })
             installations[hash] = nil
+            // The times of log-outs and full states stay while they end or dismiss activities.
+            if hasActivities {
+                installations[hash] = Installation(fullStateAt: known?.fullStateAt, loggedOutAt: known?.loggedOutAt)
+            }
             erasures[.installation(hash)] = now
         }
         identities = identities.filter { name != .alias($0.key.alias) && name != $0.key.user.map(Name.user) }

@@ -120,8 +120,7 @@ extension CallModel {
         if let aliases = known.aliases, aliases.at <= time { known.aliases = nil }
         let end = min(time, now)
         for (id, activity) in activities where activity.installation == hash && activity.endedAt == nil {
-            guard activity.expiresAt > now, activity.startedAt <= observed ?? .max else { continue }
-            activities[id]?.endedAt = end
+            if activity.expiresAt > now, activity.startedAt <= observed ?? .max { activities[id]?.endedAt = end }
         }
         installations[hash] = known
         return .done
@@ -129,7 +128,5 @@ extension CallModel {
 }
 
 extension CallModel.Slot {
-    mutating func remove(by time: Int) {
-        if let claim, claim.observedAt <= time { self.claim?.isPresent = false }
-    }
+    mutating func remove(by time: Int) { if let claim, claim.observedAt <= time { self.claim?.isPresent = false } }
 }

@@ -139,8 +139,7 @@ struct CallModel {
     }
 
     func deliverable(_ id: SlotID) -> Int? {
-        guard let claim = slots[id]?.claim, claim.isPresent, withheld(id) == nil else { return nil }
-        return claim.token
+        if let claim = slots[id]?.claim, claim.isPresent, withheld(id) == nil { claim.token } else { nil }
     }
 
     func accusation(_ value: Value, _ claim: Claim) -> Withheld? {

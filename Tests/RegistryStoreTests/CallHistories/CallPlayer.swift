@@ -239,9 +239,7 @@ struct CallService {
     }
 
     /// The positions of tokens in the order of their digests.
-    var ranks: [Int] {
-        digests.map { digest in digests.count { $0.lexicographicallyPrecedes(digest) } }
-    }
+    var ranks: [Int] { digests.map { digest in digests.count { $0.lexicographicallyPrecedes(digest) } } }
 
     /// Lets time pass, as if everything had been so much earlier.
     func age(_ scope: Scope, by minutes: Int) async throws {

@@ -208,9 +208,7 @@ final class TroubledDatabase: Sendable {
 
     /// The number of transactions that rolled back at their commit. A rollback does not reset the sequence that counts
     /// them.
-    var undone: Int {
-        get async throws { try await service.database.count("SELECT nextval('undone') - 1") }
-    }
+    var undone: Int { get async throws { try await service.database.count("SELECT nextval('undone') - 1") } }
 
     private init(_ service: CallService, _ administration: TestDatabase) {
         (self.service, self.administration) = (service, administration)
