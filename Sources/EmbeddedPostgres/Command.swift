@@ -54,9 +54,7 @@ struct Command {
 
     private static func exitCode(of pid: pid_t) -> CInt {
         var status: CInt = 0
-        while waitpid(pid, &status, 0) < 0 {
-            guard errno == EINTR else { return -1 }
-        }
+        while waitpid(pid, &status, 0) < 0 { guard errno == EINTR else { return -1 } }
         return status & 0x7f == 0 ? (status >> 8) & 0xff : -1
     }
 

@@ -130,9 +130,7 @@ private final class JobQueue: @unchecked Sendable {
 
     func run() {
         // Each entry retains its executor until the job is done; the last release may happen here.
-        while let (job, executor) = next() {
-            job.runSynchronously(on: executor.asUnownedSerialExecutor())
-        }
+        while let (job, executor) = next() { job.runSynchronously(on: executor.asUnownedSerialExecutor()) }
     }
 
     private func next() -> (job: UnownedJob, executor: ConnectionThread)? {

@@ -265,7 +265,5 @@ final class Permit: Sendable {
 
     deinit { finish() }
 
-    func finish() {
-        if !isOver.exchange(true, ordering: .acquiringAndReleasing) { end() }
-    }
+    func finish() { if !isOver.exchange(true, ordering: .acquiringAndReleasing) { end() } }
 }

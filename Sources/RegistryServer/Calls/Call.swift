@@ -105,9 +105,7 @@ struct ScopedCall: Sendable {
 }
 
 extension Call {
-    var isCounted: Bool {
-        route.access != .everyone || route.body == .form || route.template == ConsoleLink.callback
-    }
+    var isCounted: Bool { route.access != .everyone || route.body == .form || route.template == ConsoleLink.callback }
 
     var caller: Caller {
         var caller = Caller(network: located.network)

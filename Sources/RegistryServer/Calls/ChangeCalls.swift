@@ -101,9 +101,7 @@ final class ChangeBatch: Sendable {
 
     convenience init(_ page: ChangePage) { self.init(page.changes, page.position) }
 
-    func changes(_ filter: ChangeFilter) -> [Change] {
-        filter.isEmpty ? changes : changes.filter(filter.passes)
-    }
+    func changes(_ filter: ChangeFilter) -> [Change] { filter.isEmpty ? changes : changes.filter(filter.passes) }
 
     func bytes(as format: ChangeFormat, _ filter: ChangeFilter) -> ByteBuffer {
         guard filter.isEmpty else { return format.encode(changes(filter), position) }

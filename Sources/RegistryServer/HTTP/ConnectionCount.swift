@@ -40,9 +40,7 @@ final class ConnectionCount: Sendable {
         return handler
     }
 
-    func closeAll() {
-        for channel in table.withLock({ $0.connections.values }) { channel.closeAtOnce() }
-    }
+    func closeAll() { for channel in table.withLock({ $0.connections.values }) { channel.closeAtOnce() } }
 
     func mark(_ slot: ConnectionTable<any Channel>.Slot, isIdle: Bool) {
         table.withLock { $0.mark(slot, isIdle: isIdle) }

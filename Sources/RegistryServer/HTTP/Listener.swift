@@ -167,7 +167,5 @@ private final class AcceptLimit: ChannelDuplexHandler {
         context.fireChannelRead(data)
     }
 
-    func read(context: ChannelHandlerContext) {
-        if open < most { context.read() } else { owesRead = true }
-    }
+    func read(context: ChannelHandlerContext) { if open < most { context.read() } else { owesRead = true } }
 }

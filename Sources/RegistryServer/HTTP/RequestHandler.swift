@@ -300,9 +300,7 @@ extension RequestHandler {
         }
     }
 
-    private func stopTimer(_ timer: Timer) {
-        if !timers.isEmpty { timers.removeValue(forKey: timer)?.cancel() }
-    }
+    private func stopTimer(_ timer: Timer) { if !timers.isEmpty { timers.removeValue(forKey: timer)?.cancel() } }
 
     /// Closes the connection after `time` without a request. One timer serves all requests.
     private func awaitIdleness(for time: Duration) {

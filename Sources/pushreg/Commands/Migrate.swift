@@ -66,9 +66,7 @@ struct Migrate: AsyncParsableCommand {
         @Flag(help: "Prints one JSON object.") var json = false
         @OptionGroup(title: "Database") var database: DatabaseOptions
 
-        func run() async throws {
-            try await database.withDatabase(.look) { try show(await $0.migrator.status()) }
-        }
+        func run() async throws { try await database.withDatabase(.look) { try show(await $0.migrator.status()) } }
 
         private func show(_ status: SchemaStatus) throws {
             guard !json else {

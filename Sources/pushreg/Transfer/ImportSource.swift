@@ -98,9 +98,7 @@ struct ImportSource {
         }
     }
 
-    func close() {
-        if let descriptor { Foundation.close(descriptor) }
-    }
+    func close() { if let descriptor { Foundation.close(descriptor) } }
 
     /// An error if the header names another scope.
     private mutating func isFrame(_ text: [UInt8]) throws(CommandFailure) -> Bool {

@@ -13,8 +13,10 @@ import Testing
             #expect(!path.hasPrefix("/") && !path.contains(":"), "\(document): \(target)")
             let file = path.isEmpty ? page.file : page.file.deletingLastPathComponent().appendingPathComponent(path)
             #expect(FileManager.default.fileExists(atPath: file.path), "\(document): \(target)")
-            guard let anchor, file.pathExtension == "md" else { continue }
-            #expect(try MarkdownPage(file).anchors.contains(anchor), "\(document): \(target)")
+            guard let anchor, let linked = try? MarkdownPage(file) else { continue }
+            let isPage = file.pathExtension == "md"
+            let isThere = isPage ? linked.anchors.contains(anchor) : linked.text.contains("\"\(anchor)\"")
+            #expect(isThere, "\(document): \(target)")
         }
     }
 
