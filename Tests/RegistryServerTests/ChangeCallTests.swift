@@ -128,10 +128,9 @@ import Testing
         #expect(answer.contains("feed-reset"))
     }
 
-    @Test(.service)
-    func `A key has 32 streams, and is refused more with Retry-After until one ends`() async throws {
+    @Test(.service) func `A key has 32 streams, and is refused more with Retry-After until one ends`() async throws {
         var streams: [RawConnection] = []
-        for _ in 0..<FollowerCount.limitOfKey {
+        for _ in 0..<FollowerCount().limitOfKey {
             let connection = try Self.open()
             _ = await connection.read(past: #""at":"#)
             streams.append(connection)
@@ -162,7 +161,7 @@ import Testing
     func `A stream that stops reading is closed and makes room for others`() async throws {
         let scope = try await database.scope()
         var streams: [RawConnection] = []
-        for _ in 0..<FollowerCount.limitOfKey {
+        for _ in 0..<FollowerCount().limitOfKey {
             let connection = try Self.open(receiveBuffer: 4096)
             #expect(await connection.take(most: 15) == 15)
             streams.append(connection)
@@ -268,8 +267,7 @@ import Testing
     }
 
     /// A page that is not full is the last one. The next page fails without Postgres.
-    @Test(arguments: [true, false])
-    func `Only a complete stream has its last line`(_ isComplete: Bool) async throws {
+    @Test(arguments: [true, false]) func `Only a complete stream has its last line`(_ isComplete: Bool) async throws {
         let count = ActivityStream.pageSize - (isComplete ? 1 : 0)
         let stream = try Self.stream(pageOf: count)
         try await Listener.run(ServerConfiguration(port: 0), { _ in .stream(stream) }) { port in

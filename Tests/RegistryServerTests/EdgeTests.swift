@@ -73,8 +73,7 @@ import Testing
     }
 
     /// 1 GB: refused after the header, and closed long before its end.
-    @Test(arguments: [path, "/livez", "/nowhere"])
-    func `An unread body is not accepted`(_ path: String) async throws {
+    @Test(arguments: [path, "/livez", "/nowhere"]) func `An unread body is not accepted`(_ path: String) async throws {
         let (connection, length) = (try RawConnection(port: server.port), 1 << 30)
         async let answer = connection.read()
         connection.send("PUT \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(length)\r\n\r\n")

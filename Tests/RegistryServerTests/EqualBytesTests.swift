@@ -66,8 +66,7 @@ import Testing
         #expect(codes == ["not-yours", "activity-ended"])
     }
 
-    @Test(arguments: pairs)
-    func `Similar aliases of a request are resolved separately`(_ pair: [String]) async throws {
+    @Test(arguments: pairs) func `Similar aliases of a request are resolved separately`(_ pair: [String]) async throws {
         for (index, value) in pair.enumerated() { try await server.register("a-\(index)", token: index, alias: value) }
         let aliases = pair.map { value -> JSONValue in ["kind": "liveactivityId", "value": .string(value)] }
         let answer = try await server.call(.post, "…/resolve", ["aliases": .array(aliases)])

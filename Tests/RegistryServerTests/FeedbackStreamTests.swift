@@ -69,6 +69,18 @@ import Testing
         #expect(await connection.read(until: "0\r\n\r\n").contains(#"{"end":true,"count":4}"#))
     }
 
+    @Test(.secureService) func `A stream ends when its key is revoked`() async throws {
+        let (admin, sender) = (try await server.key(.admin), try await server.key(.sender))
+        let credential = "Authorization: \(sender.fields[.authorization] ?? "")\r\nHost:"
+        let head = Self.head.replacing("Host:", with: credential)
+        let connection = try RawConnection(port: server.port, sending: head + Self.chunk(Self.line(91, 200)))
+        #expect(await connection.read(until: "}\n\r\n").contains(#""action":"unknown""#))
+        let path = "/v1/apps/com.example.food/keys/\(sender.id)"
+        #expect(try await server.call(.delete, path, nil, admin.fields).status == 204)
+        connection.send(Self.chunk(Self.line(92, 410)))
+        #expect(await connection.read() == "")
+    }
+
     /// Postgres needs some of the deadline for the first line.
     @Test(.service { ($0.limits.requestDeadline, $0.limits.idleTimeout) = (.seconds(3), .seconds(600)) })
     func `A stalled sender is disconnected`() async throws {

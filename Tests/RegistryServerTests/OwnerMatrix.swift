@@ -48,8 +48,7 @@ enum OwnerMatrix {
         """
     )
 
-    /// The path names the installation. `none` is x without a user, created by a backend; `new` is x before its first
-    /// call.
+    /// The path names the installation. `none` is x without a user, created by a backend; `new` is x before its first call.
     static let installations = table(
         """
                   x  y  u1@x u2@x u2@y none new
@@ -82,9 +81,7 @@ enum OwnerMatrix {
 
     private static func table(_ text: String) -> Table {
         let lines = text.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
-        return lines.dropFirst().map { line in
-            (line[0], zip(lines[0], line.dropFirst()).map { ($0, Character($1)) })
-        }
+        return lines.dropFirst().map { line in (line[0], zip(lines[0], line.dropFirst()).map { ($0, Character($1)) }) }
     }
 }
 

@@ -7,8 +7,7 @@ import Testing
 
 @testable import RegistryServer
 
-/// Seeded random and mutated bytes for every parser of external input: none may trap, and accepted input must survive a
-/// round trip.
+/// Seeded random and mutated bytes for every parser of external input: none may trap, and accepted input must survive a round trip.
 @Suite(.timeLimit(.minutes(60))) struct ParserFuzzTests {
     private static let executions = TestScale.isLong ? 10_000_000 : 100_000
 

@@ -79,8 +79,7 @@ import Testing
         }
     }
 
-    /// Closing a connection with unread input would reset it, and the caller would lose both responses. The last fault
-    /// is a missing host.
+    /// Closing a connection with unread input would reset it, and the caller would lose both responses. The last fault is a missing host.
     @Test(.service, arguments: ["put / HTTP/1.1", "NONSENSE", "GET /livez HTTP/1.1"])
     func `Responses before a fault and to it arrive even if many bytes follow the fault`(_ fault: String) async throws {
         let first = Self.text(Self.put("a-1", #"{"token":"aa01"}"#), 1, last: false)
@@ -114,6 +113,18 @@ import Testing
         // Blocks until the service closes the connection.
         _ = await connection.send([UInt8](repeating: 0x20, count: 65_536), times: 2000)
         #expect(try await server.call(.get, "…/activities/late").status == 404)
+    }
+
+    /// The response is larger than the buffers of both sockets.
+    @Test(.service, arguments: ["", "Connection: close\r\n"])
+    func `A caller that sends nothing more gets the whole response`(_ fields: String) async throws {
+        let size = try await server.call(.get, "/openapi.json").body.count
+        let connection = try RawConnection(port: server.port, receiveBuffer: 4096)
+        connection.send("GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n")
+        connection.finishSending()
+        let answer = await connection.read()
+        let end = try #require(answer.firstRange(of: "\r\n\r\n")).upperBound
+        #expect(answer[end...].utf8.count == size)
     }
 
     @Test func `Dates have the format of HTTP`() {

@@ -29,8 +29,7 @@ import Testing
         #expect(!isRefused("x"))
     }
 
-    @Test(.timedService { $0.keyRate = RateLimit(rate: 2) })
-    func `Each key is limited on its own`() async throws {
+    @Test(.timedService { $0.keyRate = RateLimit(rate: 2) }) func `Each key is limited on its own`() async throws {
         let (one, other) = try await (server.key(.sender), server.key(.sender))
         func call(_ key: APIKey, _ path: String = "…/activities/a") async throws -> Reply {
             try await server.call(.get, path, nil, key.fields)
@@ -107,9 +106,7 @@ import Testing
         // A user or a key of another role has a single quota.
         for principal in [
             Principal(role: .sender, who: "prs_1"), Principal(role: .client, who: "user:u", subject: "u"),
-        ] {
-            #expect((0..<5).map { count("8.8.8.\($0)", by: principal) } == [true, true, true, true, false])
-        }
+        ] { #expect((0..<5).map { count("8.8.8.\($0)", by: principal) } == [true, true, true, true, false]) }
     }
 
     @Test func `Refused requests do not use the allowance of the key`() throws {

@@ -1,4 +1,5 @@
 import HTTPTypes
+import Logging
 import NIOCore
 import NIOEmbedded
 import NIOHTTPTypes
@@ -24,8 +25,9 @@ import Testing
             let waiting = Mutex<[CheckedContinuation<Response, Never>]>([])
         }
 
-        init() throws {
-            let handler = RequestHandler(Request.Connection(channel), limits, slot: nil) { [calls] _ in
+        init(slot: ConnectionSlot? = nil, isStream: Bool = false) throws {
+            let connection = Request.Connection(channel)
+            let handler = RequestHandler(connection, limits, slot: slot, isStream: isStream) { [calls] _ in
                 await withCheckedContinuation { continuation in calls.waiting.withLock { $0.append(continuation) } }
             }
             try channel.pipeline.syncOperations.addHandler(handler)
@@ -120,6 +122,18 @@ import Testing
         connection.answer()
         connection.advance(beyond: Self.limits.idleTimeout * 2)
         #expect(!connection.channel.isActive)
+    }
+
+    @Test(arguments: [false, true])
+    func `An answered stream counts until it closes, because it may wait for the caller`(isStream: Bool) throws {
+        let slot = ConnectionSlot(0, of: ConnectionCount(Self.limits, trusted: [], logger: Logger(label: "test")))
+        let connection = try Connection(slot: slot, isStream: isStream)
+        try connection.ask()
+        #expect(slot.open == 1)
+        connection.answer()
+        #expect(slot.open == (isStream ? 1 : 0))
+        _ = try connection.channel.finish()
+        #expect(slot.open == 0)
     }
 
     @Test(arguments: [false, true])
@@ -249,7 +263,10 @@ import Testing
         ),
         ("a fault within a body gets a response", "head /1;pause;fault", ["start /1 ", "refuse"]),
         ("a fault during a stream ends the connection", "head /1;pause;stream;fault", ["start /1 ", "close"]),
-        ("a caller that sends nothing more gets the response", "head /1;end;close;respond", ["start /1 ", "close"]),
+        (
+            "a caller that sends nothing more gets the response", "head /1;end;close;respond",
+            ["start /1 ", "end connection"]
+        ),
     ]
 
     @Test(arguments: scripts) func `A connection follows its rules`(
@@ -269,6 +286,15 @@ import Testing
         #expect(connection.state.expects(number))
         connection.perform("fault")
         #expect(!connection.state.expects(number) && connection.state.expects(connection.state.number))
+    }
+
+    @Test func `Held parts of a body count as one, and a caller cannot have any number of held requests`() {
+        var connection = Connection(isStream: false)
+        let parts = Array(repeating: "body x", count: 5000)
+        for step in ["head /1", "end", "head /2"] + parts { connection.perform(step) }
+        #expect(connection.actions == ["start /1 "])
+        for _ in 0..<1024 { for step in ["end", "head /3"] { connection.perform(step) } }
+        #expect(connection.actions.last == "close")
     }
 
     @Test func `A stream closes at its own end, not with its response`() {

@@ -97,8 +97,7 @@ import Testing
         }
     }
 
-    /// Each request also has the errors of all later requests, so the response shows the first error in the documented
-    /// order.
+    /// Each request also has the errors of all later requests, so the response shows the first error in the documented order.
     @Test(.timedService { $0.keyRate = RateLimit(rate: 1) })
     func `Refusals come in the documented order`() async throws {
         _ = try await database.scope("com.example.taxi")

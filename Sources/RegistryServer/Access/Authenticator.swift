@@ -69,9 +69,7 @@ struct Authenticator: Sendable {
     ) async throws -> APIKeyRecord? {
         do {
             return try await validKey(id, from: network, where: accepts)
-        } catch let problem as Problem where problem.code == .unauthenticated {
-            return nil
-        }
+        } catch let problem as Problem where problem.code == .unauthenticated { return nil }
     }
 
     private func user(of text: Secret, for name: String?, from network: CallerNetwork?) async throws -> Principal {

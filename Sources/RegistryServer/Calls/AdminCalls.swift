@@ -23,7 +23,7 @@ extension Call {
         }
         let bundleID = try parameters.checked(candidate)
         try await checkKeySetURL(changes.jwt, of: bundleID)
-        defer { parts.apps.forget(bundleID) }
+        defer { forget(bundleID) }
         guard principal.role == .root else {
             // A key of a deleted app can still be cached and must not create the app again.
             let app = try await registry.change(changes, of: bundleID, by: principal.who)
@@ -47,9 +47,14 @@ extension Call {
 
     func deleteApp() async throws -> Response {
         guard let bundleID = try? BundleID(parameter("bundleId")) else { throw Problem.unknownApp }
-        defer { parts.apps.forget(bundleID) }
+        defer { forget(bundleID) }
         guard try await registry.deleteApp(bundleID, by: principal.who) else { throw Problem.unknownApp }
         return .noContent
+    }
+
+    private func forget(_ bundleID: BundleID) {
+        parts.apps.forget(bundleID)
+        parts.issuerKeys.forgetFailure(of: bundleID)
     }
 
     private func faults(ofJWT settings: JSONObject?) -> [JSONFault] {
@@ -58,9 +63,7 @@ extension Call {
             do throws(JSONFaultReason) {
                 _ = try KeySetURL(text, allowsInternal: parts.configuration.allowsInternalJWKS)
                 return []
-            } catch {
-                return [JSONFault(pointer: "/jwt/jwksUrl", detail: error.detail)]
-            }
+            } catch { return [JSONFault(pointer: "/jwt/jwksUrl", detail: error.detail)] }
         case (_, let keys?): return faults(ofKeys: keys)
         default: return []
         }

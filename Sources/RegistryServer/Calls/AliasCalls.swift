@@ -147,9 +147,7 @@ extension ScopedCall {
         do throws(JSONFaultReason) {
             let title = "a plan for this alias and these recipients"
             return try ListPosition(cursor: text, of: Self.list(of: request), in: scope, title)
-        } catch {
-            throw .invalidCursor(of: "plan", [JSONFault(pointer: "/cursor", detail: error.detail)])
-        }
+        } catch { throw .invalidCursor(of: "plan", [JSONFault(pointer: "/cursor", detail: error.detail)]) }
     }
 }
 

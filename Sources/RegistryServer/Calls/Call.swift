@@ -146,7 +146,6 @@ struct ParameterReader {
     }
 
     mutating func time(_ name: String) -> Date? { query(name, as: Date.read) }
-
     mutating func limit() -> Int { query("limit", within: ResolveBody.limits) ?? ResolveBody.defaultLimit }
 
     mutating func requiredQuery<Value>(_ name: String, _ make: (String) throws(JSONFaultReason) -> Value) -> Value? {

@@ -37,6 +37,8 @@ extension ScopedCall {
         guard found.isEmpty, !reader.hasMore, wait > .zero else {
             return Self.response(found, reader.position, hasMore: reader.hasMore)
         }
+        let permit = try call.metrics.waits.countFollower(of: who)
+        defer { permit.finish() }
         let deadline = ContinuousClock.now + wait
         while found.isEmpty, !reader.hasMore, ContinuousClock.now < deadline {
             var batches = call.parts.changeFeed.follow(scope, until: deadline).makeAsyncIterator()

@@ -76,9 +76,7 @@ final class ChangeFeed: Sendable {
                 position = nil
                 state.withLock { $0.channels[id]?.position = nil }
                 removeFollowers(of: id) { _ in true }.forEach { $0.finish(throwing: problem) }
-            } catch {
-                logger.debug("the change feed waits for Postgres", metadata: ["error": "\(error)"])
-            }
+            } catch { logger.debug("the change feed waits for Postgres", metadata: ["error": "\(error)"]) }
             try? await Task.sleep(for: Self.pollInterval)
         }
     }
@@ -142,9 +140,7 @@ struct ChangeStream: ResponseStream {
                 return try await follow(from: &position, until: deadline, writer)
             } catch is ChangeFeed.FollowerLags {
                 continue
-            } catch let problem as Problem {
-                return try await writer.write(format.encode(problem))
-            }
+            } catch let problem as Problem { return try await writer.write(format.encode(problem)) }
         }
     }
 
@@ -172,23 +168,28 @@ struct ChangeStream: ResponseStream {
 /// Limits change streams, so that they do not use all client connections of this instance.
 final class FollowerCount: Sendable {
     static let limit = 64
-    /// So that one app's followers leave room for the others.
-    static let limitOfKey = 32
+    /// Requests that wait for a page of changes; without a limit, a caller could abandon any number.
+    static let limitOfWaits = 1024
 
+    let limit: Int
+    /// So that one app's followers leave room for the others.
+    var limitOfKey: Int { limit / 2 }
     private let counts = Mutex<[UTF8Text: Int]>([:])
     var value: Int { counts.withLock { $0.values.reduce(0, +) } }
 
-    /// The stream ends when the returned value is finished or deallocated.
+    init(limit: Int = FollowerCount.limit) { self.limit = limit }
+
+    /// The stream or wait ends when the returned value is finished or deallocated.
     func countFollower(of key: UTF8Text) throws(Problem) -> Permit {
         let full: (limit: Int, owner: String)? = counts.withLock { counts in
-            if counts.values.reduce(0, +) >= Self.limit { return (Self.limit, "This instance") }
-            if counts[key, default: 0] >= Self.limitOfKey { return (Self.limitOfKey, "This key") }
+            if counts.values.reduce(0, +) >= limit { return (limit, "This instance") }
+            if counts[key, default: 0] >= limitOfKey { return (limitOfKey, "This key") }
             counts[key, default: 0] += 1
             return nil
         }
         if let full {
-            let detail = "\(full.owner) has \(full.limit) streams of changes, which is the maximum."
-            let remedy = "Request pages with `wait`, or try again later."
+            let detail = "\(full.owner) has \(full.limit) streams of changes or waits for them, which is the maximum."
+            let remedy = "Request pages without a stream, or try again later."
             throw Problem(.unavailable, "\(detail) \(remedy)", retryAfter: .seconds(5))
         }
         return Permit { [self] in counts.withLock { $0[key, default: 1] -= 1 } }

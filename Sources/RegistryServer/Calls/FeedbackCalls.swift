@@ -31,6 +31,8 @@ extension ScopedCall {
     }
 
     @Sendable private func apply(_ lines: [FeedbackLine]) async throws -> [FeedbackResult] {
+        // A stream may outlive its key.
+        if call.lines != nil { _ = try await call.parts.authenticator.principal(for: call.fields, from: call.network) }
         let reports = lines.compactMap { try? $0.get() }
         guard !reports.isEmpty else { return [] }
         let outcome = try await registry.apply(reports, in: scope, by: who)
@@ -105,8 +107,6 @@ extension FeedbackLine {
         }
         do throws(JSONSyntaxError) {
             return FeedbackReport.read(JSONReader(try JSONParser.parse(bytes)))
-        } catch {
-            return .failure(Problem(.malformedJSON, "The line is not JSON. \(error)"))
-        }
+        } catch { return .failure(Problem(.malformedJSON, "The line is not JSON. \(error)")) }
     }
 }

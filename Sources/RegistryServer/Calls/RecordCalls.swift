@@ -269,9 +269,7 @@ extension FullState {
             guard var registration = item.registration else { return item }
             do throws(Problem) {
                 try call.checkAliases(registration.aliases)
-            } catch {
-                return item.refused(for: error)
-            }
+            } catch { return item.refused(for: error) }
             registration.subject = call.call.principal.subject
             var permitted = Item(activityID: item.activityID, registration: registration)
             permitted.pointer = item.pointer

@@ -79,7 +79,6 @@ package final class ShutdownNotice: Sendable {
     package init() {}
 
     package func give() { state.store(true, ordering: .relaxed) }
-
     var isGiven: Bool { state.load(ordering: .relaxed) }
 }
 

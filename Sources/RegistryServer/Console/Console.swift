@@ -13,7 +13,6 @@ struct ConsoleCall: Sendable {
     var principal: Principal { call.principal }
     var parts: ServiceParts { call.parts }
     var now: Date { parts.clock.date() }
-
     var scope: Scope { get throws(Problem) { try call.scope } }
     var link: ConsoleLink { get throws(Problem) { ConsoleLink(try scope) } }
 

@@ -120,9 +120,7 @@ extension Finding {
             let fetcher = KeySetFetcher(allowsInternal: allowsInternal)
             _ = try VerificationKeySet.read(try await fetcher.fetch(url))
             return nil
-        } catch {
-            return Finding(issuerOf: app.bundleID, failure: KeySetFetcher.reason(error))
-        }
+        } catch { return Finding(issuerOf: app.bundleID, failure: KeySetFetcher.reason(error)) }
     }
 
     init(issuerOf app: BundleID, failure: String) {

@@ -62,7 +62,7 @@ final class ConnectionSlot: ChannelInboundHandler {
     private let slot: ConnectionTable<any Channel>.Slot
     private let count: ConnectionCount
     /// Active requests. HTTP/2 can have several.
-    private var open = 0
+    private(set) var open = 0
 
     init(_ slot: ConnectionTable<any Channel>.Slot, of count: ConnectionCount) {
         self.slot = slot

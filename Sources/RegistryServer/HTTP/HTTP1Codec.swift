@@ -96,7 +96,9 @@ final class HTTP1Codec: ChannelDuplexHandler {
             isChunked = head.contentLength == nil && !isOld
             bytes = self.bytes(of: head, reserving: 0)
         case .bytes(let part): bytes = isChunked ? Self.chunk(part) : part
-        case .end: bytes = isChunked ? ByteBuffer(staticString: "0\r\n\r\n") : ByteBuffer()
+        case .end:
+            bytes = isChunked ? ByteBuffer(staticString: "0\r\n\r\n") : ByteBuffer()
+            isChunked = false
         }
         context.write(wrapOutboundOut(bytes), promise: promise)
     }

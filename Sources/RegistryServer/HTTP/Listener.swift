@@ -59,13 +59,13 @@ struct Listener: Service {
                 }
             }
             .childChannelOption(.allowRemoteHalfClosure, value: tls == nil)
+            // So that pauses in reading take effect soon.
+            .childChannelOption(.maxMessagesPerRead, value: 1)
             .childChannelInitializer { channel in channel.eventLoop.makeCompletedFuture { try accept(channel) } }
         let server: any Channel
         do {
             server = try await bootstrap.bind(host: configuration.host, port: configuration.port).get()
-        } catch {
-            throw ListenFailure(port: configuration.port, cause: error)
-        }
+        } catch { throw ListenFailure(port: configuration.port, cause: error) }
         let ended = server.eventLoop.makePromise(of: Void.self)
         await withGracefulShutdownHandler {
             await onServing(server.localAddress?.port ?? configuration.port)

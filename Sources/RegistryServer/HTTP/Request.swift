@@ -100,9 +100,7 @@ struct Exchange: Sendable {
         do {
             try await writeBody()
             run { [number] in $0.end(number) }
-        } catch {
-            close()
-        }
+        } catch { close() }
     }
 
     /// Writes in pieces, because a reader must accept one piece before its deadline. Waits for the reader.

@@ -74,7 +74,6 @@ final class RequestHandler: ChannelDuplexHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) { receive(.part(unwrapInboundIn(data))) }
-
     func channelReadComplete(context: ChannelHandlerContext) { completeRead() }
 
     func read(context: ChannelHandlerContext) {
@@ -191,7 +190,8 @@ final class RequestHandler: ChannelDuplexHandler {
     }
 
     private func update() {
-        if state.isBusy != isBusy {
+        // An answered stream counts until it closes, because its response may wait for the caller's window.
+        if state.isBusy != isBusy, !isStream || !isBusy {
             isBusy.toggle()
             if slot?.noteOpen(isBusy ? 1 : -1) == false, isBusy { return closeNow() }
         }
@@ -208,8 +208,21 @@ final class RequestHandler: ChannelDuplexHandler {
     /// Closes the output after the last response, then reads and drops input for a second. Closing a socket with unread
     /// input resets it, and the caller would lose the response.
     private func endConnection() {
-        context?.close(mode: .output, promise: nil)
-        startTimer(.end, .seconds(1)) { $0.closeNow() }
+        afterWrites { handler in
+            handler.stopTimer(.end)
+            handler.context?.close(mode: .output, promise: nil)
+            handler.startTimer(.end, .seconds(1)) { $0.closeNow() }
+        }
+    }
+
+    /// Continues once all responses are in the socket, because a close would discard the rest, or closes after the time
+    /// of a stalled reader.
+    private func afterWrites(_ action: @escaping (RequestHandler) -> Void) {
+        guard let context else { return }
+        startTimer(.end, limits.stalledReader) { $0.closeNow() }
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenComplete { [self] _ in action(self) }
+        context.writeAndFlush(wrapOutboundOut(.bytes(ByteBuffer())), promise: written)
     }
 
     private func closeNow() { context?.close(promise: nil) }
@@ -318,7 +331,6 @@ extension RequestHandler {
         guard !state.isStopping else { return }
         state.isStopping = true
         guard !isBusy else { return }
-        guard limits.lastRequestDeadline > .zero else { return closeNow() }
-        startTimer(.stop, limits.lastRequestDeadline) { if !$0.isBusy { $0.closeNow() } }
+        startTimer(.stop, limits.lastRequestDeadline) { if !$0.isBusy { $0.afterWrites { $0.closeNow() } } }
     }
 }

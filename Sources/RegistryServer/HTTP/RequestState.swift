@@ -11,7 +11,7 @@ struct RequestState {
     enum Event {
         case part(HTTPRequestPart)
         /// Invalid HTTP, or a request with invalid framing.
-        case fault(Problem)
+        indirect case fault(Problem)
         /// The caller closed its output.
         case inputClosed
     }
@@ -52,7 +52,8 @@ struct RequestState {
     private var output = Output.none
     /// A request that has not started, because most are complete at the end of a read.
     private var pending: (head: HTTPRequest, body: ByteBuffer)?
-    private var held: [Event] = []
+    private var held: ArraySlice<Event> = []
+    private static let mostHeld = 2048
     private var isBodyFull = false
     var isLast = false
     private(set) var isHead = false
@@ -75,7 +76,6 @@ struct RequestState {
     }
 
     var isBusy: Bool { isReadingBody || !isAnswered || !held.isEmpty }
-
     private var isAnswered: Bool { output == .none }
     var isStreaming: Bool { output == .streaming }
     var isAnsweredEarly: Bool { if case .dropped = input { true } else { false } }
@@ -91,15 +91,23 @@ struct RequestState {
     }
 
     func expects(_ number: Int) -> Bool { number == self.number && (output == .awaited || isStreaming) }
-
     mutating func takeRequest() -> (head: HTTPRequest, body: ByteBuffer)? { pending.take() }
 
     mutating func receive(_ event: Event) -> Action {
-        guard held.isEmpty, !isHeld else {
-            held.append(event)
-            return .nothing
-        }
+        guard held.isEmpty, !isHeld else { return hold(event) }
         return handleEvent(event)
+    }
+
+    /// Joins parts of a body, because a caller may send each byte as a part.
+    private mutating func hold(_ event: Event) -> Action {
+        if case .part(.body(var bytes)) = event, case .part(.body(var former))? = held.last {
+            held.removeLast()
+            former.writeBuffer(&bytes)
+            held.append(.part(.body(former)))
+        } else {
+            held.append(event)
+        }
+        return held.count > Self.mostHeld ? .close : .nothing
     }
 
     private var isHeld: Bool {
@@ -110,7 +118,11 @@ struct RequestState {
         }
     }
 
-    mutating func releaseNext() -> Action? { held.isEmpty || isHeld ? nil : handleEvent(held.removeFirst()) }
+    mutating func releaseNext() -> Action? {
+        guard !isHeld, let event = held.popFirst() else { return nil }
+        if held.isEmpty { held = [] }
+        return handleEvent(event)
+    }
 
     private mutating func handleEvent(_ event: Event) -> Action {
         switch (event, input) {
@@ -124,9 +136,8 @@ struct RequestState {
             return pending == nil ? .finishBody : .start
         case (.part(.end), .dropped): return endInput()
         case (.fault(let problem), .awaited), (.fault(let problem), .arriving): return refuse(problem)
-        case (.fault, .dropped), (.inputClosed, .awaited), (.inputClosed, .arriving), (.inputClosed, .dropped),
-            (.inputClosed, .over):
-            return .close
+        case (.inputClosed, .awaited): return .endConnection
+        case (.fault, .dropped), (.inputClosed, .arriving), (.inputClosed, .dropped): return .close
         case (.part, _), (.fault, _), (.inputClosed, _): break
         }
         return .nothing

@@ -13,7 +13,6 @@ final class RecordedMetrics: Sendable {
         private let total = Atomic(0)
 
         var value: Int { total.load(ordering: .relaxed) }
-
         func increment(by amount: Int = 1) { total.wrappingAdd(amount, ordering: .relaxed) }
     }
 

@@ -92,6 +92,7 @@ final class ServiceMetrics: Sendable {
     let registrations: RegistrationMetrics
     let unmatched: RouteMetrics
     let followers = FollowerCount()
+    let waits = FollowerCount(limit: FollowerCount.limitOfWaits)
     let version: String
 
     private let registry: Registry

@@ -16,9 +16,7 @@ struct PageTemplates: Sendable {
             let text = "{{% CONTENT_TYPE:SCALARS}}" + String(decoding: bytes, as: UTF8.self)
             do {
                 try library.register(text, named: name)
-            } catch {
-                preconditionFailure("the template \(name) cannot be parsed: \(error)")
-            }
+            } catch { preconditionFailure("the template \(name) cannot be parsed: \(error)") }
         }
         self.library = library
     }

@@ -47,9 +47,7 @@ struct RegistryResponder: Sendable {
         let located: RoutedRequest
         do {
             located = try locate(request)
-        } catch {
-            return response(.failure(error), to: request, nil)
-        }
+        } catch { return response(.failure(error), to: request, nil) }
         guard !isBrief(located) else { return await respond(to: located) }
         return await withTaskExecutorPreference(globalConcurrentExecutor) { await respond(to: located) }
     }
@@ -63,9 +61,7 @@ struct RegistryResponder: Sendable {
             return response(.success(made), to: located.request, located)
         } catch is ConnectionLost {
             return nil
-        } catch {
-            return response(.failure(error), to: located.request, located)
-        }
+        } catch { return response(.failure(error), to: located.request, located) }
     }
 
     private func perform(_ located: RoutedRequest) async throws -> Response {

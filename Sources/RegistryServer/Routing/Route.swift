@@ -61,9 +61,7 @@ final class Route: Sendable {
     }
 
     var isPage: Bool { if case .page = action { true } else { false } }
-
     var heavy: Route { costing(.heavy) }
-
     func costing(_ cost: Cost) -> Route { Route(method, template, for: access, body: body, action, cost: cost) }
 
     func isHeavy(asLines: Bool) -> Bool {

@@ -27,9 +27,7 @@ extension Forgery {
 
     /// Forgeries that differ in a claim; null is a missing claim.
     private static func claims(_ claim: String, _ values: [JSONValue]) -> [Forgery] {
-        values.map { value in
-            Forgery("\(claim) \(value)") { $0.token(claims: JSONObject([(claim, value)]), at: $1) }
-        }
+        values.map { value in Forgery("\(claim) \(value)") { $0.token(claims: JSONObject([(claim, value)]), at: $1) } }
     }
 
     private static func stranger(_ header: JSONObject) -> Forgery {

@@ -28,8 +28,7 @@ import Testing
         #expect(try await server.call(.get, "/readyz?verbose", nil, user).problem == "unauthenticated")
     }
 
-    @Test(.secureService)
-    func `Changed settings of the app apply to a cached JWT at once`() async throws {
+    @Test(.secureService) func `Changed settings of the app apply to a cached JWT at once`() async throws {
         let (admin, user) = (try await server.key(.admin), HTTPFields.bearer(TestIssuer.honest.token(at: Date())))
         func set(_ audience: JSONValue) async throws {
             let settings = TestIssuer.honest.settings.overlaid(by: ["audience": audience])

@@ -36,9 +36,7 @@ extension ConsoleCall {
     private func readAlias() throws(Problem) -> Alias {
         do throws(JSONFaultReason) {
             return try Alias(kind: call.parameter("kind"), value: call.parameter("value"))
-        } catch {
-            throw Problem(.noSuchRoute, "The alias is not valid: it \(error.detail).")
-        }
+        } catch { throw Problem(.noSuchRoute, "The alias is not valid: it \(error.detail).") }
     }
 
     private static func summary(_ handedOut: Int, _ others: Int, isWhole: Bool) -> String {

@@ -53,9 +53,7 @@ extension ConsoleCall {
             let readiness = try await registry.checkReadiness()
             let good = "Postgres \(readiness.serverVersion) accepts writes, and its schema is up to date."
             return HealthCheck.checks(try await registry.databaseCondition().findings, orElse: good, more: more)
-        } catch let problem as Problem {
-            return [HealthCheck(isGood: false, sentence: problem.detail)]
-        }
+        } catch let problem as Problem { return [HealthCheck(isGood: false, sentence: problem.detail)] }
     }
 }
 

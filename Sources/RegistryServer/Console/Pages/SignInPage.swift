@@ -84,9 +84,7 @@ extension ConsoleCall {
             var answer = Response.onward(to: address, "Going to \(provider.settings.providerName)")
             answer.fields.append(attemptCookie.setting(attempt.text, seconds: SignInAttempt.longestTime))
             return answer
-        } catch {
-            return signInPage(fault: error)
-        }
+        } catch { return signInPage(fault: error) }
     }
 
     /// Takes the identity provider's answer, which is good for one try.
@@ -98,9 +96,7 @@ extension ConsoleCall {
             let session = ConsoleSession(of: try await provider.holder(in: call.query, of: attempt), at: now)
             answer = Response.onward(to: attempt.next, "Signed in")
                 .with(session, digest: provider.settings.sealingKey, isSecure: visit.isSecure)
-        } catch {
-            answer = signInPage(fault: error)
-        }
+        } catch { answer = signInPage(fault: error) }
         answer.fields.append(attemptCookie.removal)
         return answer
     }

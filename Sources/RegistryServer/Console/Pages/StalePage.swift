@@ -12,9 +12,7 @@ struct StaleQuestion: Sendable {
             filter.reason = try value("reason").map(JSONValue.string).map(StaleReason.read)
             filter.attributesType = try value("attributesType").map(AttributesType.init)
             filter.unconfirmedFor = try value("unconfirmedFor").map(StaleFilter.duration)
-        } catch {
-            throw Problem(.invalidRequest, "A filter of stale tokens is not valid: it \(error.detail).")
-        }
+        } catch { throw Problem(.invalidRequest, "A filter of stale tokens is not valid: it \(error.detail).") }
         parameters = ["kind", "reason", "attributesType", "unconfirmedFor"].map { ($0, value($0)) }
     }
 
@@ -129,7 +127,6 @@ extension ConsoleCall {
 
 extension StaleToken: Presentable {
     static var computed: Properties { ["why": \.why] }
-
     private var why: String { reasons.map { sentence(for: $0, span: { DisplayText.span($0) }) }.joined(separator: " ") }
 }
 

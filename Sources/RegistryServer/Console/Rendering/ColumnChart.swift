@@ -66,7 +66,6 @@ struct ColumnChart: Sendable {
 
     private var totals: [Int] { starts.indices.map { index in series.map { $0[index] }.reduce(0, +) } }
     private var span: String { DisplayText.span(statistics.window) }
-
     var total: Int { sum(totals) }
 
     var peak: String {

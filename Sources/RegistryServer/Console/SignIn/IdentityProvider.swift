@@ -93,9 +93,7 @@ struct IdentityProvider: Sendable {
         do {
             let fields = (text: Secret(String(form.dropFirst())), authorization: Secret(authorization))
             return try await discovery.fetcher.fetch(url, posting: fields)
-        } catch {
-            throw unavailable("\(url) \(KeySetFetcher.reason(error))")
-        }
+        } catch { throw unavailable("\(url) \(KeySetFetcher.reason(error))") }
     }
 
     /// The checks of OpenID Connect Core 3.1.3.7 that the tokens of an app's users do not need.
@@ -141,7 +139,6 @@ final class ProviderDiscovery: Sendable {
     init(_ settings: SignInSettings) { self.settings = settings }
 
     var url: String { settings.issuer.replacing(/\/$/, with: "") + "/.well-known/openid-configuration" }
-
     var document: JSONValue { found.withLock(\.self) }
 
     /// - Throws: a sentence without a subject that names the URL.
@@ -156,9 +153,7 @@ final class ProviderDiscovery: Sendable {
             _ = try VerificationKeySet.read(keys)
             found.withLock { $0 = document }
             return keys
-        } catch {
-            throw JSONFaultReason("\(place) \(KeySetFetcher.reason(error))")
-        }
+        } catch { throw JSONFaultReason("\(place) \(KeySetFetcher.reason(error))") }
     }
 
     private func check(_ document: JSONValue) throws(JSONFaultReason) {
