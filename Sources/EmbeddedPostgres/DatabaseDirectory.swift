@@ -4,7 +4,6 @@ struct DatabaseDirectory: Sendable {
     let root: String
     let user: ServerUser
     var data: String { Self.data(in: root) }
-
     static func data(in root: String) -> String { "\(root)/data" }
 
     /// A new data directory is created with this name, and renamed when it is complete.

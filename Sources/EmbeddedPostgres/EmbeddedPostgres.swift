@@ -67,9 +67,7 @@ package final class EmbeddedPostgres: Sendable {
                 let transition = try FileLock.transition(of: server.place)
                 defer { transition.release() }
                 if lock.upgrade() { server.stop() }
-            } catch {
-                server.logger.warning("left Postgres running", metadata: ["reason": "\(error)"])
-            }
+            } catch { server.logger.warning("left Postgres running", metadata: ["reason": "\(error)"]) }
         }
     }
 }

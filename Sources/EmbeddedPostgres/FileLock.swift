@@ -45,7 +45,6 @@ final class FileLock: Sendable {
 
     /// Makes a shared lock exclusive if it has no other holder. On failure the shared lock may be lost.
     func upgrade() -> Bool { flock(file.number, LOCK_EX | LOCK_NB) == 0 }
-
     func release() { flock(file.number, LOCK_UN) }
 
     private func take(_ mode: CInt, _ path: String) throws(EmbeddedPostgresError) -> Bool {

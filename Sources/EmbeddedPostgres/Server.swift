@@ -61,8 +61,15 @@ struct Server: Sendable {
     }
 
     private func start(_ installation: Installation) throws(EmbeddedPostgresError) -> Postmaster {
-        Postmaster.removeFileOfZombie(in: place)
         let socketDirectory = try place.makeSocketDirectory()
+        // A server in another container has another pid there, and Postgres would not find it.
+        let probe = [installation.program("pg_isready"), "-h", socketDirectory, "-p", ServerSettings.port]
+        guard try !Command(place.user.command(probe)).run().output.contains("connections") else {
+            // A server that is starting was still writing its pid.
+            if Postmaster(of: place) != nil { return try joinOrStart() }
+            throw EmbeddedPostgresError("Postgres already runs in \(place.root), in another container. Stop it first.")
+        }
+        Postmaster.removeStaleFiles(in: place, socketDirectory)
         let options = ServerSettings.arguments(socketDirectory: socketDirectory, overrides: settings)
         let patience = "\(Self.patience.components.seconds)"
         let arguments = [
@@ -168,13 +175,16 @@ struct Postmaster: Sendable {
         return arguments?.contains("\0-D\0\(place.data)\0") == true
     }
 
-    /// Removes the file of a killed server that was not reaped, because Postgres would consider it alive.
-    static func removeFileOfZombie(in place: DatabaseDirectory) {
+    /// Removes the files of a killed server. Postgres would consider it alive if it was not reaped, or if another
+    /// process has its pid now.
+    static func removeStaleFiles(in place: DatabaseDirectory, _ socketDirectory: String) {
         guard let text = try? String(contentsOfFile: place.pidFile, encoding: .utf8),
-            let pid = text.split(separator: "\n").first.flatMap({ pid_t($0) }),
+            let pid = text.split(separator: "\n").first.flatMap({ pid_t($0) }), !runs(pid, in: place),
             let status = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
-            let end = status.lastIndex(of: ")"), status[end...].hasPrefix(") Z")
+            let end = status.lastIndex(of: ")")
         else { return }
-        unlink(place.pidFile)
+        let isAnother = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/cwd")) != nil
+        guard isAnother || status[end...].hasPrefix(") Z") else { return }
+        for file in [place.pidFile, "\(socketDirectory)/.s.PGSQL.\(ServerSettings.port).lock"] { unlink(file) }
     }
 }

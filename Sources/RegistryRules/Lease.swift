@@ -99,14 +99,11 @@ package struct Lease: Sendable, Hashable {
     }
 
     func isActive(at now: Timestamp) -> Bool { leasedUntil > now && failure == nil && releasedAt == nil }
-
     func belongs(to planID: UTF8Text?) -> Bool { planID != nil && self.planID == planID }
-
     func isExhausted(at now: Timestamp) -> Bool { attempts.count >= Self.mostAttempts && attempts[0] + Self.day > now }
 
     /// Starts within the day before the lease was taken, including this one.
     package var attempt: Int { attempts(since: leasedAt - Self.day) }
-
     private func attempts(since time: Timestamp) -> Int { attempts.filter { $0 > time }.count }
 
     /// Returns false and changes nothing if the lease already failed or was released.

@@ -100,7 +100,7 @@ extension LockedRows {
         for var slot in slots(with: value) {
             guard let token = slot.token else { continue }
             let withheld = value.withholdingReason(for: token, in: slot)
-            guard isChanged || slot.withheld != withheld else { continue }
+            guard slot.withheld != withheld else { continue }
             slot.withheld = withheld
             installations.store(slot)
             guard let kind = NewAuditEvent.Kind(from: former, to: value, claimedAt: token.claimedAt) else { continue }

@@ -72,6 +72,5 @@ package struct Scope: Sendable, Hashable {
 
     /// The `scope_id` of its rows. Compare ids, because an app's settings may change between two requests.
     package var id: Int64 { app.scopeIDs[environment] }
-
     var other: Scope { Scope(app: app, environment: environment.other) }
 }

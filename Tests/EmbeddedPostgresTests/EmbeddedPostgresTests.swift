@@ -53,6 +53,34 @@ import Testing
         await first.close()
     }
 
+    @Test func `A killed server is replaced although another process has its pid`() async throws {
+        let first = try await open(directory)
+        kill(first.serverPID, SIGKILL)
+        while !isGone(first.serverPID) { await Task.yield() }
+        let place = try DatabaseDirectory(preparing: directory)
+        // A process of the same user, whose signals Postgres may test.
+        let other = try await open(directory + "-other")
+        defer { try? FileManager.default.removeItem(atPath: directory + "-other") }
+        for path in [place.pidFile, "\(try place.makeSocketDirectory())/.s.PGSQL.5432.lock"] {
+            let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").dropFirst()
+            try (["\(other.serverPID)"] + lines).joined(separator: "\n")
+                .write(toFile: path, atomically: false, encoding: .utf8)
+        }
+        let second = try await open(directory)
+        #expect(try run("SELECT 1", on: second) == "1")
+        for user in [second, first, other] { await user.close() }
+    }
+
+    @Test func `A server whose pid is not known here is not joined by a second one`() async throws {
+        let first = try await open(directory)
+        // As in another container, where the pid belongs to another process.
+        try "1\n".write(toFile: try DatabaseDirectory(preparing: directory).pidFile, atomically: false, encoding: .utf8)
+        let error = await #expect(throws: EmbeddedPostgresError.self) { try await open(directory) }
+        #expect(error?.description.contains("another container") == true)
+        kill(first.serverPID, SIGKILL)
+        await first.close()
+    }
+
     @Test func `A server left over by a crash is adopted`() async throws {
         let place = try DatabaseDirectory(preparing: directory)
         // After a crash of this program, the kernel releases its locks, but Postgres keeps running.
@@ -71,12 +99,13 @@ import Testing
         kill(first.serverPID, SIGKILL)
         while !isGone(first.serverPID) { await Task.yield() }
         // The program that started this server did not wait for the end of its recovery.
-        let options = try ServerSettings.arguments(socketDirectory: place.makeSocketDirectory(), overrides: [:])
+        let socketDirectory = try place.makeSocketDirectory()
+        let options = ServerSettings.arguments(socketDirectory: socketDirectory, overrides: [:])
         let start = try [
             InstallationSearch.standard.find(version: nil).program("pg_ctl"), "start", "-W", "-D", place.data,
             "-l", place.log, "-o", options.map { "'\($0)'" }.joined(separator: " "),
         ]
-        Postmaster.removeFileOfZombie(in: place)
+        Postmaster.removeStaleFiles(in: place, socketDirectory)
         while Postmaster(of: place) == nil { _ = try Command(place.user.command(start)).run() }
         let second = try await open(directory)
         #expect(try run("SELECT count(*) FROM t", on: second) == "300000")

@@ -158,8 +158,7 @@ import Testing
 
     @Test func `A config file comes through a pipe`() async throws {
         let script = #"printf '{"port": 4711}' | "$0" config print --json --config -"#
-        let outcome = try await Program.run("/bin/sh", ["-c", script, Program.executable.path])
-        #expect(outcome.results.contains("4711"))
+        #expect(try await Program.run("/bin/sh", ["-c", script, Program.executable.path]).results.contains("4711"))
     }
 
     private static func withFile<Value>(

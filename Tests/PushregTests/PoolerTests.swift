@@ -90,7 +90,6 @@ import Testing
         }
         // libpq uses the last value of a repeated keyword.
         let flags = ["--database-url", "\(database.connectionString) \(option)", "--unsafe-durability"]
-        let outcome = try await Program.run(["apps", "list"] + flags, gives: status)
-        #expect(outcome.words == "pushreg: \(sentence)\n")
+        #expect(try await Program.run(["apps", "list"] + flags, gives: status).words == "pushreg: \(sentence)\n")
     }
 }

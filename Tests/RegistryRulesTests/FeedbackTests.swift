@@ -2,8 +2,7 @@ import RegistryCore
 import RegistryRules
 import Testing
 
-/// R8: the effect of a report on the current owner of a value. Token 1 is the token of activity a, claimed at minute
-/// 10; it is minute 60.
+/// R8: the effect of a report on the current owner of a value. Token 1 is the token of activity a, claimed at minute 10; it is minute 60.
 struct FeedbackTests {
     private func story(claimedAt minute: Int = 10) throws -> Story {
         var first = Story()
@@ -225,8 +224,7 @@ struct BurstGuardTests {
         story = story.later(61)
         guards = Story.guards(recent: 3, current: 5)
         let dead = [TokenReport(4, 410)] + suspects(4...4)
-        let again = story.rows.apply(dead + suspects(1...3), guards: &guards, by: "t").trippedKinds
-        #expect(again == [])
+        #expect(story.rows.apply(dead + suspects(1...3), guards: &guards, by: "t").trippedKinds == [])
         #expect(guards[0].reportedAt == nil)
     }
 

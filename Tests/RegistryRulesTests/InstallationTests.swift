@@ -3,7 +3,7 @@ import RegistryRules
 import Testing
 
 extension Story {
-    private func request(
+    fileprivate func request(
         _ installation: InstallationHash,
         at observedAt: Int?,
         _ subject: UTF8Text?
@@ -125,6 +125,14 @@ struct ProfileTests {
         #expect(other.events == [.installationChanged], "ana became the owner")
         try other.put(at: 50, by: "bob")
         #expect(other.events == [.installationChanged, .takenOver, .installationChanged])
+    }
+
+    @Test func `The first owner, and a takeover, by a full state is recorded`() throws {
+        var story = Story()
+        for user in [nil, "ana", "ana", "bob"] as [UTF8Text?] {
+            _ = try story.rows.registerFullState(story.request(.phone, at: 40, user), at: Story.minute(40))
+        }
+        #expect(story.events == [.installationChanged, .takenOver])
     }
 
     @Test func `Every order of profiles and log-outs leads to the same owner, aliases and metadata`() throws {

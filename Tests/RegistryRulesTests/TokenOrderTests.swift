@@ -103,8 +103,7 @@ struct TokenOrderTests {
         #expect(story.held(by: holder).confirmedAt == Story.minute(62))
     }
 
-    @Test(arguments: Holder.allCases)
-    func `A plain refresh writes the row and no event`(_ holder: Holder) throws {
+    @Test(arguments: Holder.allCases) func `A plain refresh writes the row and no event`(_ holder: Holder) throws {
         var first = Story()
         try first.claim(1, at: 10, by: holder)
         var story = first.later(61)

@@ -64,8 +64,7 @@ import Testing
         #expect(ofTaxi.map(\.type) == ["app-changed", "app-created"])
     }
 
-    @Test(arguments: [false, true])
-    func `Pages contain each event once`(isIndexed: Bool) async throws {
+    @Test(arguments: [false, true]) func `Pages contain each event once`(isIndexed: Bool) async throws {
         let root = try await TestActivity.make()
         for number in 0..<23 { try await root.register(number, at: .minutesAgo(Double(30 - number))) }
         var filter = EventFilter()

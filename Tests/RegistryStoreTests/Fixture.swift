@@ -14,7 +14,6 @@ protocol Fixture: Sendable {
 
 extension Fixture {
     var registry: Registry { database.registry }
-
     func activity(_ id: String) -> TestActivity { TestActivity(database: database, scope: scope, id: .sample(id)) }
 
     func installation(_ number: Int) -> TestInstallation {

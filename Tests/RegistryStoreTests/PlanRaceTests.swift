@@ -155,9 +155,7 @@ import Testing
         let root = try await TestInstallation.make()
         let databases = [root.database, root.database.on(root.database.anotherRegistry())]
         for round in 0..<Self.rounds {
-            let phones = databases.map {
-                TestInstallation(database: $0, scope: root.scope, hash: .sample(round + 1))
-            }
+            let phones = databases.map { TestInstallation(database: $0, scope: root.scope, hash: .sample(round + 1)) }
             let winners = try await winners { user, _ in
                 let phone = phones[user % 2].asUser(UTF8Text("u-\(user)"))
                 try await phone.register(round * 10 + user, at: isTimed ? t0 + Double(user) : nil)

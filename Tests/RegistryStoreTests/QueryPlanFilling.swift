@@ -153,8 +153,7 @@ extension TestDatabase {
         )
     }
 
-    /// Running activities `bulk-…` of an installation, each with the sample token of its number, and with an alias if
-    /// given.
+    /// Running activities `bulk-…` of an installation, each with the sample token of its number, and with an alias if given.
     func addActivities(
         _ numbers: ClosedRange<Int>,
         of installation: InstallationHash? = nil,

@@ -10,16 +10,14 @@ import Testing
 /// Every query of `sql/queries` on 100,000 activities, with plans like the service's. A query scans no whole table or
 /// index, unless its comment contains "Reads many rows".
 @Suite(.timeLimit(.minutes(15))) struct QueryPlanTests {
-    /// Postgres's statistics when the plans were made. A plan is kept for ten seconds, or until Postgres analyzes its
-    /// table.
+    /// Postgres's statistics when the plans were made. A plan is kept for ten seconds, or until Postgres analyzes its table.
     enum Knowledge: String, CaseIterable {
         case everything
         case nothing
         case ofAHundredActivities = "of a hundred activities"
     }
 
-    @Test(arguments: Knowledge.allCases)
-    func `Queries find rows by index`(_ knowledge: Knowledge) async throws {
+    @Test(arguments: Knowledge.allCases) func `Queries find rows by index`(_ knowledge: Knowledge) async throws {
         let database = try await TestDatabase.make(maximumConnections: 1, isAlone: true, keepsPlans: true)
         let scope = try await database.scope()
         try await database.switchOffAutovacuum()
@@ -94,7 +92,6 @@ private struct SampledQuery: Sendable {
     }
 
     var name: String { query.name }
-
     var readsManyRows: Bool { section.contains("Reads many rows") }
 
     /// The setting that the comment of the query names.

@@ -8,8 +8,7 @@ import Testing
 
 @testable import RegistryStore
 
-/// Many tasks change one record through two instances. There are never two current tokens, a revived activity or a
-/// visible deadlock.
+/// Many tasks change one record through two instances. There are never two current tokens, a revived activity or a visible deadlock.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct RaceTests {
     private static let tasks = 64
     /// 3 tests × 64 tasks × rounds: more than 100,000 contested operations in the long run.
@@ -265,8 +264,7 @@ extension TestDatabase {
             + count(Self.torn(in: scope.id))
     }
 
-    /// Activities with tokens that are deliverable without a check of their value, although the value's row withholds
-    /// them.
+    /// Activities with tokens that are deliverable without a check of their value, although the value's row withholds them.
     private static func trusted(in scope: Int64) -> SQL {
         """
         SELECT count(*) FROM activities a
@@ -277,8 +275,7 @@ extension TestDatabase {
         """
     }
 
-    /// Tokens that are deliverable despite a reason, withheld without a reason, or have another reason than their
-    /// value's row.
+    /// Tokens that are deliverable despite a reason, withheld without a reason, or have another reason than their value's row.
     private static func explained(in scope: Int64) -> SQL {
         """
         SELECT count(*) FROM (

@@ -88,8 +88,7 @@ import Testing
     }
 }
 
-/// Calls about one user, installation or alias cost in proportion to its own rows, and stay within the statement
-/// timeout.
+/// Calls about one user, installation or alias cost in proportion to its own rows, and stay within the statement timeout.
 @Suite(.timeLimit(.minutes(120))) struct ErasureScaleTests {
     /// Ten activities per user, three per installation, two per alias, and an event per activity.
     private static func make(_ count: Int) async throws -> CostMeter {

@@ -51,9 +51,7 @@ struct TestActivity: Fixture {
     }
 
     func record() async throws -> ActivityRecord? { try await registry.activity(id, in: scope) }
-
     func currentToken() async throws -> PushToken? { try await record()?.token }
-
     func tokens(_ alias: Alias) async throws -> [PushToken] { try await found(under: alias).map(\.token) }
 
     func events() async throws -> [String] {

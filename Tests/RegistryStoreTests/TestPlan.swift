@@ -138,6 +138,5 @@ struct PlanCase: CustomTestStringConvertible, Sendable {
 
 extension PlanDecision {
     var waitReason: PlanReason? { if case .wait(let reason, _) = self { reason } else { nil } }
-
     var updated: ResolvedActivity? { if case .update(let activity, _) = self { activity } else { nil } }
 }

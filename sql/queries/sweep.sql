@@ -185,11 +185,11 @@ DELETE FROM installation_aliases al
 WHERE al.scope_id = :scope::bigint::numeric AND al.installation_hash = ANY(:hashes);
 
 -- name: sweep.delete-installations
--- Deletes locked installations without activities. Indexes: installations_pkey, activities_of_installation.
+-- Deletes locked installations without activities, which a scalar subquery looks up one by one.
+-- Indexes: installations_pkey, activities_of_installation.
 DELETE FROM installations i
-WHERE i.scope_id = :scope AND i.installation_hash = ANY(:hashes) AND NOT EXISTS (
-    SELECT FROM activities a WHERE a.scope_id = :scope AND a.installation_hash = i.installation_hash
-);
+WHERE i.scope_id = :scope AND i.installation_hash = ANY(:hashes) AND (SELECT true FROM activities a
+    WHERE a.scope_id = :scope AND a.installation_hash = i.installation_hash LIMIT 1) IS NULL;
 
 -- name: sweep.delete-leases
 -- Deletes leases with attempts more than a day old, because no rule counts them. Index: start_leases_over.

@@ -5,7 +5,6 @@ import RegistryCore
 extension Registry {
     /// Concurrent callers share a statement.
     package func app(_ bundleID: BundleID) async throws -> App? { try await appLookups.submit(bundleID) }
-
     package func apps() async throws -> [App] { try await read { try $0.run("apps.list").decode() } }
 
     package func put(

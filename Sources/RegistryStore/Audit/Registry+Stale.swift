@@ -101,9 +101,7 @@ struct StaleStatements {
 
     private static let rangeSize = 50_000
     private var isIndexed: Bool { reasons == [.quarantined] }
-
     private var reasons: [StaleReason] { filter.reasons(of: kind) }
-
     private var values: QueryValues { ["scope": scope.id, "kind": kind.name, "type": filter.attributesType] }
 
     private var conditions: QueryValues {

@@ -70,9 +70,7 @@ struct EndUnit {
             do throws(Rejection) {
                 let isEnd = try rows.end(id, reason: reason, observedAt: observedAt, claimant: claimant, actor: who)
                 running += isEnd ? 1 : 0
-            } catch {
-                throw Problem(error, at: rows.now)
-            }
+            } catch { throw Problem(error, at: rows.now) }
         }
         return running
     }

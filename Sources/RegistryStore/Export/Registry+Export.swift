@@ -202,12 +202,16 @@ struct ExportedActivity: DecodableRow {
 extension Installation {
     /// Its log-out, and a profile for each time at which a current value was given.
     fileprivate var records: [TransferRecord] {
-        let given = Set([subjectObservedAt, aliases?.observedAt, metadata?.observedAt].compactMap(\.self)).sorted()
+        // A user known only from tokens has no time. Any user who registers the installation replaces it.
+        let earliest = times.loggedOutAt.map { $0 + .microseconds(1) } ?? Plausibility.earliest
+        let namedAt = subject == nil ? nil : subjectObservedAt ?? earliest
+        let given = Set([subjectObservedAt, namedAt, aliases?.observedAt, metadata?.observedAt].compactMap(\.self))
+            .sorted()
         let profiles = given.map { time in
             var profile = InstallationProfile(observedAt: time.date)
             if let aliases, aliases.observedAt == time { profile.aliases = aliases.value }
             if let metadata, metadata.observedAt == time { profile.metadata = metadata.value }
-            return TransferRecord.installation(hash, profile, subject: subjectObservedAt == time ? subject : nil)
+            return TransferRecord.installation(hash, profile, subject: namedAt == time ? subject : nil)
         }
         return times.loggedOutAt.map { [.logOut(hash, at: $0.date)] + profiles } ?? profiles
     }

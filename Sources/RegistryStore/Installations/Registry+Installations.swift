@@ -65,9 +65,7 @@ extension LockedRows {
     mutating func decide<Value>(_ decision: (inout Self) throws(Rejection) -> Value) throws(Problem) -> Value {
         do throws(Rejection) {
             return try decision(&self)
-        } catch {
-            throw error == .notYours ? .notYourInstallation : Problem(error, at: now)
-        }
+        } catch { throw error == .notYours ? .notYourInstallation : Problem(error, at: now) }
     }
 
     fileprivate func result(of request: InstallationRequest, _ outcome: ProfileOutcome) throws -> InstallationResult {

@@ -175,9 +175,7 @@ extension PostgresSession {
                 return try transaction { try body($0, ids) }
             } catch let missing as MissingLocks {
                 ids.formUnion(missing.ids)
-            } catch let error as PostgresError where error.isUniqueViolation && attempts < 10 {
-                continue
-            }
+            } catch let error as PostgresError where error.isUniqueViolation && attempts < 10 { continue }
         }
     }
 }

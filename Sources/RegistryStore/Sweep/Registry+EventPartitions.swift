@@ -69,9 +69,7 @@ extension Registry {
                     for command in commands { try transaction.simple(command) }
                     return true
                 }
-            } catch let error as PostgresError where EventPartition.mayWait(error) {
-                return false
-            }
+            } catch let error as PostgresError where EventPartition.mayWait(error) { return false }
         }
     }
 }

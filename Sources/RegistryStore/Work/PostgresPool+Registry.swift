@@ -56,9 +56,7 @@ extension PostgresPool {
         let isShared = try await withOwnConnection { other in
             do {
                 return try await findMark(in: other)
-            } catch let error where SharedSessions.caused(error) {
-                return true
-            }
+            } catch let error where SharedSessions.caused(error) { return true }
         }
         if isShared { throw SharedSessions() }
     }

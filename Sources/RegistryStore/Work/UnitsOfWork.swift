@@ -146,6 +146,9 @@ extension Problem {
             self.init(.invalidRequest, "The request has a value that Postgres cannot store.")
             errors = [JSONFault(pointer: "", detail: "has a value that Postgres cannot store")]
         case _ where error.code == .decoding || error.code == .misuse: self = .unforeseen
+        case _ where error.code == .connectionLost:
+            // Includes a PANIC, such as that of a full disk.
+            self = .unavailable("Postgres did not answer in time. Send the same request again.")
         case (_, "40"), (_, "53"), (_, "55"), (_, "57"), (_, "25"), (_, "08"), (_, nil):
             self = .unavailable("Postgres did not answer in time. Send the same request again.")
         default: self = .unforeseen

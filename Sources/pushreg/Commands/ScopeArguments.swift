@@ -39,9 +39,7 @@ struct StaleOptions: ParsableArguments {
         var filter = StaleFilter()
         do throws(JSONFaultReason) {
             filter.kind = try kind.map(StaleFilter.kind(of: app))
-        } catch {
-            throw CommandFailure(.usage, "--kind \(error.detail).")
-        }
+        } catch { throw CommandFailure(.usage, "--kind \(error.detail).") }
         (filter.attributesType, filter.reason, filter.unconfirmedFor) = (attributesType, reason, unconfirmedFor)
         return filter
     }

@@ -97,9 +97,7 @@ func closing<Result: Sendable>(
     let outcome: Swift.Result<Result, any Error>
     do {
         outcome = .success(try await body())
-    } catch {
-        outcome = .failure(error)
-    }
+    } catch { outcome = .failure(error) }
     await Task { await close() }.value
     return try outcome.get()
 }

@@ -130,9 +130,7 @@ struct DemoLives: Sendable {
     }
 
     private func seconds(_ duration: Duration) -> String { String(format: "%.2f s", duration / .seconds(1)) }
-
     private func id(_ name: String) -> String { "\(name)-\(run)" }
-
     private func activity(_ name: String) -> String { "\(Self.app)/sandbox/activities/\(id(name))" }
 
     private func named(_ kind: String, _ name: String) -> String {

@@ -101,9 +101,7 @@ extension ServiceSettings {
         guard let tls else { return nil }
         do throws(TLSIdentity.Failure) {
             return try TLSIdentity(certificate: tls.certificate, key: tls.key, logger: logger)
-        } catch {
-            throw CommandFailure(.usage, error.description)
-        }
+        } catch { throw CommandFailure(.usage, error.description) }
     }
 
     // Programs wait for these lines, so they ignore the log level.
@@ -137,9 +135,7 @@ extension ServiceSettings {
                 try await bootstrap.bind(host: server.host, port: port).get().close()
             } catch let error as IOError where error.errnoCode == EADDRINUSE {
                 continue
-            } catch {
-                return listeningFailure(error, on: port, flag)
-            }
+            } catch { return listeningFailure(error, on: port, flag) }
         }
         return nil
     }
@@ -191,9 +187,7 @@ extension Database {
             return nil
         } catch let error as SchemaError {
             return Finding(error)
-        } catch let error as SharedSessions {
-            return Finding(error)
-        }
+        } catch let error as SharedSessions { return Finding(error) }
     }
 }
 

@@ -88,9 +88,7 @@ struct ServiceSettings: Sendable {
                 rules: values[3],
                 publicURL: values[4]
             )
-        } catch {
-            throw CommandFailure(.usage, error.detail)
-        }
+        } catch { throw CommandFailure(.usage, error.detail) }
     }
 
     private static func trustedProxies(_ sources: SettingSources) throws(CommandFailure) -> [AddressRange] {

@@ -46,7 +46,6 @@ struct FoundSetting: Sendable {
 
     /// The content of a file of keys or certificates instead of its path.
     static func isPEM(_ text: String) -> Bool { text.contains("-----BEGIN") }
-
     var shownText: String { shown.string ?? shown.description }
 }
 
@@ -118,9 +117,7 @@ struct SettingSources: Sendable {
         }
         do throws(JSONFaultReason) {
             return try make(found.value)
-        } catch {
-            throw CommandFailure(.usage, "\(found.givenName) \(error.detail).")
-        }
+        } catch { throw CommandFailure(.usage, "\(found.givenName) \(error.detail).") }
     }
 
     func isTrue(_ setting: Setting) throws(CommandFailure) -> Bool { try read(setting, Bool.read) ?? false }

@@ -9,12 +9,10 @@ struct Output: Sendable {
 
     let descriptor: Int32
     var isTerminal: Bool { isatty(descriptor) == 1 }
-
     func line(_ text: String) throws(CommandFailure) { try write(text + "\n") }
 
     /// Ignores write errors.
     func note(_ text: String) { try? line(text) }
-
     func write(_ text: String) throws(CommandFailure) { try write(Array(text.utf8)) }
 
     func write(_ bytes: [UInt8]) throws(CommandFailure) {

@@ -37,7 +37,8 @@ struct Import: AsyncParsableCommand {
             return (tally.faulty, source.faultyBefore)
         }
         guard faulty + faultyBefore == 0 else {
-            let place = faulty > 0 ? "they are listed above" : "the interrupted import listed them"
+            let former = "the interrupted import listed them; correct them and repeat with --restart"
+            let place = faulty > 0 ? "they are listed above" : former
             throw CommandFailure(.failed, "Some lines are not records; \(place).")
         }
     }
@@ -100,9 +101,7 @@ struct ImportedLine: Sendable {
         let value: JSONValue
         do {
             value = try JSONParser.parse(text, maximumDepth: JSONParser.deepestNesting)
-        } catch {
-            throw JSONFaultReason("It is not JSON: \(error.description)")
-        }
+        } catch { throw JSONFaultReason("It is not JSON: \(error.description)") }
         var json = JSONReader(value)
         let record = TransferRecord.read(&json, kinds: app.settings.allTokenKinds) {
             InstallationHash(of: $0, in: app.bundleID)

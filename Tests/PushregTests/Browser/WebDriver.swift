@@ -53,8 +53,7 @@ final class WebDriver: Sendable {
         try await perform({ try await test(browser) }, andThen: { await browser.stop() })
     }
 
-    /// Opens a page in each size, and expects its words, no faults, and no files of other hosts. Dark pages differ in
-    /// colors only.
+    /// Opens a page in each size, and expects its words, no faults, and no files of other hosts. Dark pages differ in colors only.
     func look(at url: String, isDark: Bool, _ isMissing: Bool, _ words: String = "") async throws {
         let sizes = [("desktop", 1280, 900, false), ("phone", 390, 844, true)]
         for (size, width, height, isPhone) in sizes where !isDark || !isPhone {
@@ -80,8 +79,7 @@ final class WebDriver: Sendable {
         // The page about a missing page returns 404.
         let complaints = try await complaints().filter { !isMissing || !$0.contains("404 (Not Found)") }
         #expect(complaints == [], "\(place)")
-        let faults = try await AccessibilityCheck.faults(self, axe: rules)
-        #expect(faults == [], "\(place)")
+        #expect(try await AccessibilityCheck.faults(self, axe: rules) == [], "\(place)")
         #expect(try await self.complaints() == [], "\(place)")
     }
 

@@ -40,8 +40,7 @@ import Testing
         }
     }
 
-    /// Settings that an operator may use to see more. The service itself must keep the values of failing statements
-    /// out.
+    /// Settings that an operator may use to see more. The service itself must keep the values of failing statements out.
     private static let talkative = [
         "log_statement": "all", "log_min_duration_statement": "0", "log_parameter_max_length_on_error": "-1",
         "log_min_messages": "debug1", "log_connections": "on",

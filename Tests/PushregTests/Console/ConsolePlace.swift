@@ -104,8 +104,7 @@ struct ConsoleFilling {
 
     /// Inserts rows as registrations would leave them, a few hundred thousand per second.
     ///
-    /// A third of the activities are older than two hours, one in fifty has ended, and one in five hundred is
-    /// quarantined.
+    /// A third of the activities are older than two hours, one in fifty has ended, and one in five hundred is quarantined.
     func fill() async throws {
         let (age, numbers) = ("(n % 181) * interval '1 minute'", 1...Int64(count))
         try await BulkActivities(name: "activity", numbers: numbers, kind: "orderId", alias: "'o-' || n / 3", age: age)

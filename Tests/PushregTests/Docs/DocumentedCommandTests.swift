@@ -67,9 +67,7 @@ import Testing
             ["pushreg migrate", "pushreg apps create com.example.food"] + keys + [
                 "ROOT_KEY=$(pushreg keys create --role root)", "pushreg serve", "service=http://127.0.0.1:8080",
             ]
-        let calls = operations.map { operation in
-            "curl -sS -w '\\n%{http_code}'" + operation.curl.dropFirst(4)
-        }
+        let calls = operations.map { operation in "curl -sS -w '\\n%{http_code}'" + operation.curl.dropFirst(4) }
         let outcomes = try await session.run(before + calls)
         for (text, outcome) in zip(before, outcomes) { #expect(outcome.status == 0, "\(text): \(outcome.words)") }
         for (operation, outcome) in zip(operations, outcomes.dropFirst(before.count)) {
@@ -151,7 +149,8 @@ extension DocumentedCommand {
         var start = 0
         for (offset, line) in (block.lines + [""]).enumerated() {
             if begun.isEmpty {
-                if !line.isEmpty, !line.hasPrefix("#") { start = block.line + 1 + offset }
+                guard !line.isEmpty, !line.hasPrefix("#") else { continue }
+                start = block.line + 1 + offset
             }
             begun.append(line)
             guard try await isWhole(begun) else { continue }

@@ -56,8 +56,7 @@ struct RecipeTests {
     }
 }
 
-/// The tables, files and programs for the recipes of the migration guide. The names have characters that every format
-/// must escape.
+/// The tables, files and programs for the recipes of the migration guide. The names have characters that every format must escape.
 enum RecipeTables {
     static let order = #"a "b" \ 'c' é,"#
     static let user = #"u\"1",\n"#

@@ -168,8 +168,7 @@ final class WriteLoad: Sendable {
 
     var acknowledged: [String] { state.withLock { $0.acknowledged } }
 
-    /// Writes from 16 tasks. After `count` acknowledgements the fault occurs while they continue, until each has
-    /// failed.
+    /// Writes from 16 tasks. After `count` acknowledgements the fault occurs while they continue, until each has failed.
     func run(until count: Int, fault: @escaping @Sendable () async -> Void) async {
         await withTaskGroup(of: Void.self) { group in
             for writer in 0..<16 {

@@ -179,9 +179,7 @@ private final class BalancedLoad: Sendable {
                 return try await instance.call(method, path, body)
             } catch  where "\(error)".lowercased().contains("refused") {
                 state.withLock { $0.counts.refused += 1 }
-            } catch {
-                state.withLock { $0.counts.cutOff += 1 }
-            }
+            } catch { state.withLock { $0.counts.cutOff += 1 } }
         }
         state.withLock { $0.counts.strange.append("no instance answered") }
         return nil

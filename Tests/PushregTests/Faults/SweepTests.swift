@@ -25,8 +25,7 @@ import Testing
         } while try await Self.unswept(database) > 0
         let rate = Double(Self.count) / ((ContinuousClock.now - start) / .seconds(1))
         #expect(callers.faults == [])
-        let events = try await database.count("SELECT count(*) FROM events WHERE type = 'expired'")
-        #expect(events == Self.count)
+        #expect(try await database.count("SELECT count(*) FROM events WHERE type = 'expired'") == Self.count)
         print("figure: sweep of \(Self.count) beside \(Self.callers) callers: \(Int(rate)) rows/s")
         if TestScale.isLong {
             let medians = [quiet.dropFirst(), during[...]].map { $0.sorted()[$0.count / 2] }
@@ -91,9 +90,7 @@ private final class Callers: Sendable {
             let read = try await service.call("GET", path)
             let isRight = read.body.contains(#""activityId":"live-\#(caller)""#) && !read.body.contains("expired-")
             note(read, if: read.status == 200 && isRight, "resolve \(read.status), right: \(isRight)")
-        } catch {
-            _ = state.withLock { $0.faults.insert("\(error)") }
-        }
+        } catch { _ = state.withLock { $0.faults.insert("\(error)") } }
     }
 
     private func note(_ answer: ServiceProcess.Answer, if isRight: Bool, _ fault: String) {

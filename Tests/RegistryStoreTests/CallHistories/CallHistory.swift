@@ -2,8 +2,7 @@ import RegistryCore
 import RegistryStore
 import TestSupport
 
-/// A call of a client, a sender or an admin, or a part of one. Numbers stand for names; times are minutes before the
-/// call.
+/// A call of a client, a sender or an admin, or a part of one. Numbers stand for names; times are minutes before the call.
 struct Call: Hashable, Sendable {
     enum Rule: String, CaseIterable, Sendable {
         case register, registerName, end, endName, endAlias
@@ -102,8 +101,7 @@ struct CallHistory: Hashable, Sendable {
 
 private struct RandomCalls {
     private var generator: SeededGenerator
-    /// Whether values of one kind are registered as another. An erasure forgets a value's kinds, so these histories
-    /// have none.
+    /// Whether values of one kind are registered as another. An erasure forgets a value's kinds, so these histories have none.
     private let mixesKinds: Bool
     /// Whether most calls are about one phone's tokens and names.
     private let isAboutPhones: Bool

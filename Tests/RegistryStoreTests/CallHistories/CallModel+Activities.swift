@@ -1,8 +1,7 @@
 import RegistryCore
 
 extension CallModel {
-    /// A new token without a time counts as observed at receipt, the current one claims nothing new, and a former one
-    /// keeps its time.
+    /// A new token without a time counts as observed at receipt, the current one claims nothing new, and a former one keeps its time.
     private func times(_ call: Call, _ id: String) -> (observed: Int, claimed: Int, stated: Int) {
         if let time = time(call.ago) { return (time, min(time, now), time) }
         guard let token = call.token, let current = activities[id]?.claim else { return (now, now, now) }

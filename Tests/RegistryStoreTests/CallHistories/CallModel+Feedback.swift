@@ -106,9 +106,7 @@ extension CallModel {
     }
 
     mutating func endAll(under alias: Name) -> Reply {
-        let running = activities.filter {
-            $0.value.endedAt == nil && !$0.value.isExpiryRecorded && $0.value.has(alias)
-        }
+        let running = activities.filter { $0.value.endedAt == nil && !$0.value.isExpiryRecorded && $0.value.has(alias) }
         let time = now
         for id in running.keys { activities[id]?.endedAt = time }
         return Reply(.done, running.values.filter { $0.expiresAt > now }.count)

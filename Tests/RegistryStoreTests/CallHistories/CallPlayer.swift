@@ -28,9 +28,7 @@ struct CallPlayer: Fixture {
     mutating func play(_ call: Call) async throws -> Reply {
         do {
             return try await perform(call)
-        } catch let problem as Problem where problem.code != .internalError {
-            return Reply(.problem(problem.code))
-        }
+        } catch let problem as Problem where problem.code != .internalError { return Reply(.problem(problem.code)) }
     }
 
     /// A refused request may still have been merged.

@@ -81,8 +81,7 @@ import Testing
         }
     }
 
-    /// A transaction about one to three keys, which gets its id before it waits for rows. Some roll back, some are
-    /// slow.
+    /// A transaction about one to three keys, which gets its id before it waits for rows. Some roll back, some are slow.
     private static func write(
         _ database: TestDatabase,
         _ scope: Scope,

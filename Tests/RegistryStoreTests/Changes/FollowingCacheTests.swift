@@ -7,8 +7,7 @@ import Testing
 
 @testable import RegistryStore
 
-/// The promise of the change feed: a cache that follows the feed and resolves the aliases of each change equals
-/// resolve.
+/// The promise of the change feed: a cache that follows the feed and resolves the aliases of each change equals resolve.
 @Suite(.timeLimit(.minutes(150))) struct FollowingCacheTests {
     /// The number of lives in a group. An unrelated transaction is open during every other group.
     private static let groupSize: UInt64 = 25
@@ -206,8 +205,7 @@ final class TroubledDatabase: Sendable {
 
     var broken: Int { count.withLock { $0 } }
 
-    /// The number of transactions that rolled back at their commit. A rollback does not reset the sequence that counts
-    /// them.
+    /// The number of transactions that rolled back at their commit. A rollback does not reset the sequence that counts them.
     var undone: Int { get async throws { try await service.database.count("SELECT nextval('undone') - 1") } }
 
     private init(_ service: CallService, _ administration: TestDatabase) {
@@ -217,8 +215,7 @@ final class TroubledDatabase: Sendable {
     static func make() async throws -> TroubledDatabase {
         // Its own database, because any connection to it may break.
         let database = try await TestDatabase.make(isAlone: true)
-        // Fails at the commit, after the transaction has got its event numbers. The service retries this serialization
-        // failure.
+        // Fails at the commit, after the transaction has got its event numbers. The service retries this serialization failure.
         try await database.script(
             """
             CREATE SEQUENCE undone;
