@@ -19,7 +19,7 @@ import Testing
 
     /// The limits of lines. Python needs the fewest, because one library does most of the work. Go needs the most,
     /// because its standard library has no JWTs.
-    @Test(arguments: [89, 124, 282, 228].enumerated().map { ($0, $1) })
+    @Test(arguments: [94, 136, 318, 243].enumerated().map { ($0, $1) })
     func `An example and its comments are short`(_ index: Int, _ most: Int) throws {
         let example = Example.allCases[index]
         let lines = try example.source.split(separator: "\n").filter { $0.contains { !$0.isWhitespace } }
@@ -62,7 +62,6 @@ extension PlayedHour {
     }
 
     func hasFault(_ text: String) -> Bool { faults.contains { $0.contains(text) } }
-
     var deadAnswers: [APNsModel.Record] { Self.deadAnswers(model) }
 
     static func deadAnswers(_ model: APNsModel) -> [APNsModel.Record] {

@@ -79,8 +79,7 @@ final class PlayedPhones: Sendable {
         try await giveToken(activity)
     }
 
-    /// Gives each activity of a phone another token. The old tokens are dead at once, before the app registers the new
-    /// ones.
+    /// Gives each activity of a phone another token. The old tokens are dead at once, before the app registers the new ones.
     func rotate(_ phone: String) async throws {
         for activity in shown(on: phone) {
             guard let old = state.withLock({ $0.tokens[activity.id] }) else { continue }

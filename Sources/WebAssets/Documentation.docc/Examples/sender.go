@@ -16,12 +16,15 @@ import (
 	"log"
 	"math"
 	jitter "math/rand"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -59,12 +62,21 @@ type work struct {
 	due    chan bool
 }
 
-var works sync.Map // each *work by its alias
+var works = map[alias]*work{}
+var lock sync.Mutex // of works, and of each wake, so that no entry with a wake is removed
 var answers = make(chan report, 1000)
 var signing sync.Mutex
 var bearer, issued = "", math.Inf(-1)
+var plans = make(chan bool, 3) // The registry permits a network four heavy calls at once. The fourth is a report.
 var registry, apns = http.Client{Timeout: 60 * time.Second}, http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
-	ForceAttemptHTTP2: true, MaxConnsPerHost: 1}} // one HTTP/2 connection, opened again after GOAWAY
+	ForceAttemptHTTP2: true, MaxConnsPerHost: 1, // one HTTP/2 connection, opened again after GOAWAY
+	DialContext: (&net.Dialer{Control: dropDead}).DialContext}}
+
+// TCP_USER_TIMEOUT: Linux closes a connection if the peer has acknowledged nothing for 20 seconds. Otherwise, a dead one
+// is used again. Other systems refuse the option.
+func dropDead(_, _ string, raw syscall.RawConn) error {
+	return raw.Control(func(socket uintptr) { syscall.SetsockoptInt(int(socket), syscall.IPPROTO_TCP, 18, 20_000) })
+}
 
 // Only for tests, which play an hour in a minute. The registry keeps the real clock.
 var speed, start = setting("CLOCK_SPEED", 1), setting("CLOCK_START", 0)
@@ -125,10 +137,8 @@ func send(client *http.Client, method, url string, body any, fields func() map[s
 			}
 		}
 		told := 0.0
-		if got, err := client.Do(request); err == nil {
-			text, err := io.ReadAll(got.Body)
-			got.Body.Close()
-			if err == nil && got.StatusCode < 500 && got.StatusCode != 408 && got.StatusCode != 429 {
+		if got, text, err := attempt(client, request); err == nil {
+			if got.StatusCode < 500 && got.StatusCode != 408 && got.StatusCode != 429 {
 				json.Unmarshal(text, &said)
 				return got.StatusCode, said
 			}
@@ -137,6 +147,20 @@ func send(client *http.Client, method, url string, body any, fields func() map[s
 		<-pass(math.Max(told, (0.5+jitter.Float64()/2)*math.Min(math.Pow(2, turn), 60)))
 	}
 	return 0, said
+}
+
+func attempt(client *http.Client, request *http.Request) (*http.Response, []byte, error) {
+	if strings.HasSuffix(request.URL.Path, "/plan") {
+		plans <- true
+		defer func() { <-plans }()
+	}
+	got, err := client.Do(request)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer got.Body.Close()
+	text, err := io.ReadAll(got.Body)
+	return got, text, err
 }
 
 func call(method, path string, body any) answer {
@@ -190,12 +214,8 @@ func (work *work) push(to entry, plan answer, aps object, wanted *content) {
 // Pushes the latest content of an alias to the phones without it, after each change.
 func (work *work) keep() {
 	given, stamp := map[string]*content{}, int64(0) // the content that was last pushed to each token, and its end
-	for again := 0.0; ; {
-		select {
-		case <-work.due:
-		case <-pass(math.Max(1, again-now())):
-		}
-		again = now() + 3600
+	for {
+		again := math.Inf(1)
 		stamp = int64(math.Max(now(), float64(stamp+1))) // whole seconds, each greater than the last
 		wanted, planID, cursor := work.wanted.Load(), newID(), any(nil)
 		update := object{"timestamp": stamp, "event": wanted.Event, "content-state": wanted.ContentState}
@@ -235,6 +255,18 @@ func (work *work) keep() {
 			}
 			cursor, more = plan.NextCursor, plan.NextCursor != ""
 		}
+		<-pass(float64(stamp+1) - now()) // so that a timestamp is never ahead of the clock
+		select {
+		case <-work.due:
+		case <-pass(math.Min(3600, math.Max(1, again-now()))):
+			lock.Lock()
+			if wanted.Event == "end" && math.IsInf(again, 1) && len(work.due) == 0 {
+				delete(works, wanted.Alias) // An hour without a change. New content makes a new entry.
+				lock.Unlock()
+				return
+			}
+			lock.Unlock()
+		}
 	}
 }
 
@@ -255,15 +287,16 @@ func follow(after string) {
 				}
 			}
 		}
-		works.Range(func(name, each any) bool {
-			for _, to := range append(each.(*work).wanted.Load().To, name.(alias)) {
+		lock.Lock()
+		for name, work := range works {
+			for _, to := range append(work.wanted.Load().To, name) {
 				if isLost || named[to] {
-					each.(*work).wake()
+					work.wake()
 					break
 				}
 			}
-			return true
-		})
+		}
+		lock.Unlock()
 	}
 }
 
@@ -277,20 +310,25 @@ func (work *work) wake() {
 func main() {
 	go tell()
 	go follow(call("GET", "changes", nil).After) // from a position before the first plan
-	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(nil, 1<<20) // of the longest line
+	for lines.Scan() {
 		wanted := &content{}
 		if err := json.Unmarshal(lines.Bytes(), wanted); err != nil {
 			log.Fatal(err)
 		}
-		fresh := &work{due: make(chan bool, 1)}
-		fresh.wanted.Store(wanted)
-		fresh.wake()
-		if known, isKnown := works.LoadOrStore(wanted.Alias, fresh); isKnown {
-			known.(*work).wanted.Store(wanted)
-			known.(*work).wake()
+		lock.Lock()
+		if known := works[wanted.Alias]; known != nil {
+			known.wanted.Store(wanted)
+			known.wake()
 		} else {
+			fresh := &work{due: make(chan bool, 1)}
+			fresh.wanted.Store(wanted)
+			works[wanted.Alias] = fresh
 			go fresh.keep()
 		}
+		lock.Unlock()
 	}
+	must(lines, lines.Err()) // such as a longer line
 	select {}
 }

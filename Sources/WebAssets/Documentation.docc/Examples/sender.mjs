@@ -47,13 +47,22 @@ async function again(request, isWanted = () => true) {
     }
 }
 
+let plans = 0
+const waiting = []
+/** Makes three plans at a time. The registry permits a network four heavy calls at once, and the fourth is a report. */
+async function inTurn(request) {
+    if (++plans > 3) await new Promise((resolve) => waiting.push(resolve))
+    return request().finally(() => { plans -= 1; waiting.shift()?.() })
+}
+
 async function call(method, path, json) {
     const headers = { Authorization: `Bearer ${env.SENDER_KEY}`, "Content-Type": "application/json" }
-    const answer = await again(async () => {
+    const request = async () => {
         const signal = AbortSignal.timeout(60_000)
         const answer = await fetch(`${env.REGISTRY}/${path}`, { method, headers, body: json && JSON.stringify(json), signal })
         return { status: answer.status, retryAfter: answer.headers.get("retry-after"), body: await answer.json().catch(() => ({})) }
-    })
+    }
+    const answer = await again(path === "plan" ? () => inTurn(request) : request)
     if (![200, 204, 410].includes(answer.status)) throw new Error(answer.body.detail)
     return answer.body
 }
@@ -87,12 +96,13 @@ async function push(entry, page, aps, work, wanted) {
 async function keep(work) {
     for (;;) {
         const { wanted, given } = work, { alias, attributesType, attributes } = wanted, planId = randomUUID()
-        const due = new Promise((resolve) => { work.wake = resolve })
+        let isDue = false
+        const due = new Promise((resolve) => { work.wake = () => resolve(isDue = true) })
         work.stamp = Math.max(Math.floor(clock()), work.stamp + 1) // whole seconds, each greater than the last
         const update = { timestamp: work.stamp, event: wanted.event, "content-state": wanted.contentState }
         const begin = { ...update, event: "start", "attributes-type": attributesType, attributes, alert: { title: alias.value } }
         const end = { ...update, event: "end", "dismissal-date": work.stamp } // of an activity that another one has replaced
-        let next = clock() + 3600, cursor = null
+        let next = Infinity, cursor = null
         while (cursor !== undefined) {
             const more = wanted.event === "update" ? { to: wanted.to, renewBefore: env.RENEW_BEFORE } : {}
             const page = await call("POST", "plan", { alias, attributesType, planId, cursor, ...more })
@@ -109,7 +119,10 @@ async function keep(work) {
             }
             cursor = page.nextCursor
         }
-        await Promise.race([due, pass(Math.max(1, next - clock()))])
+        await Promise.race([due, pass(Math.min(3600, Math.max(1, next - clock())))])
+        // An hour without a change. New content makes a new entry.
+        if (wanted.event === "end" && next === Infinity && !isDue) return works.delete(work.names[0])
+        await pass(work.stamp + 1 - clock()) // so that a timestamp is never ahead of the clock
     }
 }
 

@@ -9,6 +9,7 @@ apns = AsyncClient(base_url=env["APNS"], http2=True, limits=Limits(max_connectio
 SPEED, START = float(env.get("CLOCK_SPEED", 1)), float(env.get("CLOCK_START", 0))  # tests play an hour in a minute
 works, answers, token = {}, asyncio.Queue(), {"issued": float("-inf")}
 free = {client: asyncio.Semaphore(100) for client in (registry, apns)}  # httpx is slow with more waiting requests
+free["plan"] = asyncio.Semaphore(3)  # The registry permits a network four heavy calls at once. The fourth is a report.
 
 def clock(moment=None):
     return START + ((datetime.datetime.fromisoformat(moment).timestamp() if moment else time.time()) - START) * SPEED
@@ -23,7 +24,7 @@ async def send(client, method, path, body=None, fields=dict, is_wanted=lambda: T
     """Returns the response. Repeats the request with growing pauses after no response, 408, 429 and 5xx, while it is wanted."""
     while is_wanted():
         told, turn = 0, turn + 1
-        async with free[client]:
+        async with free.get(path, free[client]):
             with contextlib.suppress(TransportError):  # such as GOAWAY: the next request opens a new connection
                 answer = await client.request(method, path, json=body, headers=fields()) if is_wanted() else None
                 if not answer or answer.status_code < 500 and answer.status_code not in (408, 429):
@@ -54,8 +55,9 @@ async def report():  # reports responses to the registry; those that arrive duri
 
 async def keep(work, tasks):  # pushes the latest content of an alias to the phones without it, after each change
     while True:
+        await asyncio.sleep((work["stamp"] + 1 - clock()) / SPEED)  # so that a timestamp is never ahead of the clock
         work["due"].clear()
-        wanted, given, again, page, plan = work["wanted"], work["given"], clock() + 3600, {"nextCursor": None}, str(uuid.uuid4())
+        wanted, given, again, page, plan = work["wanted"], work["given"], float("inf"), {"nextCursor": None}, str(uuid.uuid4())
         work["stamp"] = max(int(clock()), work["stamp"] + 1)  # whole seconds, each greater than the last
         update = {"timestamp": work["stamp"], "event": wanted["event"], "content-state": wanted["contentState"]}
         start = {**update, "event": "start", "attributes-type": wanted["attributesType"],
@@ -76,7 +78,10 @@ async def keep(work, tasks):  # pushes the latest content of an alias to the pho
                     given |= {(entry["token"], action)}  # A start comes again when its lease is over, whatever was given.
                     aps = start if "leaseId" in entry else end if action == "end" else update
                     tasks.create_task(push(entry, page, aps, work, wanted))
-        with contextlib.suppress(asyncio.TimeoutError): await asyncio.wait_for(work["due"].wait(), max(1, again - clock()) / SPEED)
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(work["due"].wait(), min(3600, max(1, again - clock())) / SPEED)
+        if wanted["event"] == "end" and again == float("inf") and not work["due"].is_set():  # an hour without a change
+            return works.pop((wanted["alias"]["kind"], wanted["alias"]["value"]))
 
 async def follow(after):  # plans again for the aliases in a change, because a token is new
     while True:

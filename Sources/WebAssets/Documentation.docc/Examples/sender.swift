@@ -27,7 +27,7 @@ struct Report: Encodable {
 /// One alias: the current content, and the tokens that have it.
 final class Work {
     var wanted: [String: Any] = [:], names: Set<Alias> = [], given: Set<String> = []
-    var version = 0, stamp = 0, isDue = true, pause: Task<Void, any Error>?
+    var version = UUID(), stamp = 0, isDue = true, pause: Task<Void, any Error>?
     func wake() {
         isDue = true
         pause?.cancel()
@@ -39,6 +39,7 @@ final class Work {
     let http: HTTPClient
     var works: [Alias: Work] = [:], answers: [Report] = [], isTelling = false
     var bearer = "", issued = -Double.infinity
+    var plans = 0, waiting: [CheckedContinuation<Void, Never>] = []
     // For tests, which play an hour in a minute. The registry's clock stays the real one.
     var speed: Double { settings["CLOCK_SPEED"].flatMap(Double.init) ?? 1 }
     var start: Double { settings["CLOCK_START"].flatMap(Double.init) ?? 0 }
@@ -49,6 +50,11 @@ final class Work {
         if let file = settings["SSL_CERT_FILE"] { tls.trustRoots = .file(file) }
         configuration.tlsConfiguration = tls
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 100  // to the registry
+        // TCP_USER_TIMEOUT: Linux closes a connection if the peer has acknowledged nothing for 20 seconds. Otherwise, a
+        // dead one is used again. Other systems refuse the option.
+        configuration.http2ConnectionDebugInitializer = {
+            $0.setOption(.tcpOption(.init(rawValue: 18)), value: 20_000).recover { _ in }
+        }
         http = HTTPClient(configuration: configuration)
     }
 
@@ -82,10 +88,15 @@ final class Work {
         Int, Answer
     )? {
         var (request, turn) = (request, 1.0)
+        let isPlan = request.url.hasSuffix("/plan")  // The registry permits four heavy calls. The fourth is a report.
         while try isWanted() {
             if toAPNs { request.headers.replaceOrAdd(name: "authorization", value: try authorization()) }
+            if isPlan { plans += 1 }
+            if isPlan, plans > 3 { await withCheckedContinuation { waiting.append($0) } }
             let answer = try? await http.execute(request, timeout: toAPNs ? .seconds(20) : .seconds(60))
             let body = try? await answer?.body.collect(upTo: 10 << 20)
+            if isPlan { plans -= 1 }
+            if isPlan, !waiting.isEmpty { waiting.removeFirst().resume() }
             if let answer, let body, answer.status.code < 500, ![408, 429].contains(answer.status.code) {
                 let text = body.readableBytes == 0 ? Data("{}".utf8) : Data(body.readableBytesView)
                 return (Int(answer.status.code), try JSONDecoder().decode(Answer.self, from: text))
@@ -121,7 +132,7 @@ final class Work {
     }
 
     /// Pushes to one phone, until APNs answers or newer content exists.
-    func push(_ entry: Answer.Entry, _ plan: Answer, _ body: Data, _ event: String, _ work: Alias, _ version: Int)
+    func push(_ entry: Answer.Entry, _ plan: Answer, _ body: Data, _ event: String, _ work: Alias, _ version: UUID)
         async throws
     {
         let token = entry.token ?? "", isStart = entry.leaseId != nil
@@ -137,7 +148,7 @@ final class Work {
         request.body = .bytes(body)
         let isWanted = {
             let newest = self.works[work], isEnd = newest?.wanted["event"] as? String == "end"
-            return try self.clock() < until && (newest?.version == version || isStart && !isEnd)
+            return try self.clock() < until && (newest?.version ?? version == version || isStart && !isEnd)
         }
         guard let (status, said) = try await send(request, toAPNs: true, while: isWanted) else { return }
         let (reason, timestamp) = (said.reason, said.timestamp)
@@ -152,9 +163,11 @@ final class Work {
     func keep(_ alias: Alias) async throws {
         guard let work = works[alias] else { return }
         while true {
+            // A timestamp is never ahead of the clock.
+            try await Task.sleep(for: .seconds(max(0, Double(work.stamp + 1) - clock()) / speed))
             work.isDue = false
             let (wanted, version, planID) = (work.wanted, work.version, UUID().uuidString)
-            var (again, cursor) = (try clock() + 3600, String?.none)
+            var (again, cursor) = (Double.infinity, String?.none)
             work.stamp = max(Int(try clock()), work.stamp + 1)  // whole seconds, each greater than the last
             let event = wanted["event"] as? String ?? "update"
             let update: [String: Any] = [
@@ -196,9 +209,11 @@ final class Work {
                 cursor = plan.nextCursor
             } while cursor != nil
             guard !work.isDue else { continue }
-            let seconds = max(1, again - (try clock())) / speed
+            let seconds = min(3600, max(1, again - (try clock()))) / speed
             work.pause = Task { try await Task.sleep(for: .seconds(seconds)) }
             try? await work.pause?.value
+            // An hour without a change. New content makes a new entry.
+            if event == "end", again == .infinity, !work.isDue { return works[alias] = nil }
         }
     }
 
@@ -226,7 +241,7 @@ final class Work {
         let names = try JSONDecoder().decode(Names.self, from: Data(line.utf8))
         let known = works[names.alias], work = known ?? Work()
         (work.wanted, work.names, work.given) = (wanted, Set(names.to + [names.alias]), [])
-        work.version += 1
+        work.version = UUID()
         works[names.alias] = work
         known == nil ? run { try await $0.keep(names.alias) } : work.wake()
     }
