@@ -78,8 +78,7 @@ package struct Phone: Sendable {
         return nil
     }
 
-    /// Drops a content that is not newer than the shown one, because Apple does not promise an order and compares
-    /// `timestamp`.
+    /// Drops a content that is not newer than the shown one, because Apple does not promise an order and compares `timestamp`.
     private mutating func change(_ id: String, _ push: Push) {
         guard var activity = activities[id], !activity.isEnded, let timestamp = push.timestamp else { return }
         guard timestamp > activity.timestamp else {
@@ -92,9 +91,8 @@ package struct Phone: Sendable {
         activities[id] = activity
     }
 
-    /// A repeated `apns-id` has no effect. Apple does not promise this, but a sender without a response can do no
-    /// better. Another push with the same `apns-collapse-id` starts a second activity, because Apple collapses only the
-    /// display.
+    /// A repeated `apns-id` has no effect. Apple does not promise this, but a sender without a response can do no better. Another push
+    /// with the same `apns-collapse-id` starts a second activity, because Apple collapses only the display.
     private mutating func start(_ push: Push) -> ShownActivity? {
         guard push.event == "start", let timestamp = push.timestamp, let alias = push.alias,
             push.aps["attributes-type"] != nil,

@@ -37,8 +37,7 @@ import Testing
         #expect(all.filter(Self.isOutOfReach).sorted() == [], "listed as out of reach, but given")
     }
 
-    @Test(arguments: Probe.specific.filter(\.succeeds))
-    func `Successful requests are documented`(probe: Probe) throws {
+    @Test(arguments: Probe.specific.filter(\.succeeds)) func `Successful requests are documented`(probe: Probe) throws {
         let isMalformedOnPurpose = Probe.malformedItems.contains { $0.description == probe.description }
         guard !isMalformedOnPurpose, let body = probe.message.body else { return }
         let schema = try #require(Self.document.operation(probe.operation)?.requestSchema)
@@ -109,8 +108,7 @@ extension ConformanceTests {
         try await prepare(probe.preparation, server)
         let reply = try await server.send(probe.message)
         let text = reply.text.prefix(1000)
-        let faults = conformance.check(reply, of: probe.operation)
-        #expect(faults == [], "\(probe): \(reply.status) \(text)")
+        #expect(conformance.check(reply, of: probe.operation) == [], "\(probe): \(reply.status) \(text)")
         if let status = probe.status { #expect(reply.status == status, "\(probe): \(text)") }
         try expectMembers(reply, probe)
     }
@@ -197,8 +195,7 @@ extension JSONValue {
         #expect(Self.faults(of: Self.reply(204, nil, [:]), of: "endActivity") == ["the body is not empty"])
     }
 
-    @Test(arguments: ["Request-Id", "Cache-Control"])
-    func `A missing or wrong header is a fault`(name: String) throws {
+    @Test(arguments: ["Request-Id", "Cache-Control"]) func `A missing or wrong header is a fault`(name: String) throws {
         var reply = Self.reply(204, nil, nil)
         reply.fields[try #require(HTTPField.Name(name))] = nil
         #expect(Self.faults(of: reply, of: "endActivity") == ["the header \(name) is missing"])

@@ -64,8 +64,7 @@ import WebAssets
         }
     }
 
-    /// Generators invent names for unnamed types, and other forms lead to code that does not compile or cannot express
-    /// a value.
+    /// Generators invent names for unnamed types, and other forms lead to code that does not compile or cannot express a value.
     @Test func `Objects, enums, alternatives and constants have the forms that generators understand`() {
         let schemas = Self.document.json["components"]?["schemas"]?.members ?? [:]
         #expect(Self.unnamed(in: Self.document.json["paths"] ?? .null) == [])

@@ -121,8 +121,7 @@ struct DayPlayer: Sendable {
         try await live(3600)
     }
 
-    /// A push starts the activity, so iOS delivers another start token. The token changes six times, then the user
-    /// swipes.
+    /// A push starts the activity, so iOS delivers another start token. The token changes six times, then the user swipes.
     private func deliver() async throws {
         try await begin()
         try await startTokenComes("s2")

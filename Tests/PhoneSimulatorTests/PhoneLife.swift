@@ -20,8 +20,7 @@ actor PhoneLife {
     /// All tokens so far, in hex.
     private var given: Set<String> = []
 
-    /// The simulated time starts this long before the real time and never passes it, because the registry uses
-    /// Postgres's clock.
+    /// The simulated time starts this long before the real time and never passes it, because the registry uses Postgres's clock.
     static let headStart = Duration.seconds(4 * 86_400)
     /// Time for the quiet end of a life.
     private static let reserve = Duration.seconds(1800)
@@ -248,9 +247,8 @@ actor PhoneLife {
 
     /// The reports that wait but should not.
     ///
-    /// The registry may know an activity as the former user's, ended by a log-out. A report on it is refused as
-    /// another's and kept for a day (C13). The log-out of an unknown user is kept too. The tokens show the effect of a
-    /// log-out.
+    /// The registry may know an activity as the former user's, ended by a log-out. A report on it is refused as another's and kept for a
+    /// day (C13). The log-out of an unknown user is kept too. The tokens show the effect of a log-out.
     func waiting() async -> [String] {
         guard let app = await phone.app else { return ["the app does not run"] }
         return await app.waiting().filter { name in

@@ -192,9 +192,7 @@ final class SimulatedNetwork: Sendable {
         do {
             guard try await service.sender.text("token", ofActivity: path[5]) != nil else { return }
             violate("\(path[5]) was handed out after its end was answered")
-        } catch {
-            violate("\(error)")
-        }
+        } catch { violate("\(error)") }
     }
 
     private func violate(_ text: String) {

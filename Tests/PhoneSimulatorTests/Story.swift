@@ -54,8 +54,7 @@ struct Story: Sendable {
 
     /// A sender's view equals the phone, and no report waits.
     func agrees(_ location: SourceLocation = #_sourceLocation) async throws {
-        let faults = try await life.compared()
-        #expect(faults == [], "\(life.network.diary.text)", sourceLocation: location)
+        #expect(try await life.compared() == [], "\(life.network.diary.text)", sourceLocation: location)
     }
 
     /// Senders get the activity's current token, or none.

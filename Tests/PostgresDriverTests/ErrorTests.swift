@@ -42,8 +42,7 @@ import Testing
         "password=hunter2 host=127.0.0.1 port=1",
     ]
 
-    @Test(arguments: secretStrings)
-    func `Connect errors do not reveal the password`(_ string: String) async throws {
+    @Test(arguments: secretStrings) func `Connect errors do not reveal the password`(_ string: String) async throws {
         let port = try await ThrowawayCluster.shared.port
         let connectionString = string.replacing("PORT", with: "\(port)")
         let configuration = PostgresConfiguration(connectionString: connectionString)
@@ -256,13 +255,9 @@ import Testing
     }
 
     @Test(.pool(1)) func `Other unsupported features are not retried`() async throws {
-        let error = try await postgresError {
-            try await pool.run("SELECT now() FROM pg_class FOR UPDATE OF nothing")
-        }
+        let error = try await postgresError { try await pool.run("SELECT now() FROM pg_class FOR UPDATE OF nothing") }
         #expect(!error.isSafeToRetry)
-        let unsupported = try await postgresError {
-            try await pool.run("CREATE TABLE t (a int) WITH (oids = true)")
-        }
+        let unsupported = try await postgresError { try await pool.run("CREATE TABLE t (a int) WITH (oids = true)") }
         #expect(!unsupported.isSafeToRetry)
         #expect(pool.statistics.retries == 0)
     }

@@ -14,8 +14,7 @@ import Testing
         try await pool.value(Int.self, "SELECT inet_server_port()")
     }
 
-    @Test(arguments: [false, true])
-    func `A host that refuses is skipped, also in a URI`(isURI: Bool) async throws {
+    @Test(arguments: [false, true]) func `A host that refuses is skipped, also in a URI`(isURI: Bool) async throws {
         let (dead, alive) = (try FreePort.take(), try await ThrowawayCluster.shared.port)
         let uri = "postgresql://postgres@127.0.0.1:\(dead),127.0.0.1:\(alive)/postgres?sslmode=disable"
         try await withPool(1, on: isURI ? uri : string([dead, alive])) { pool async throws in
@@ -56,9 +55,7 @@ import Testing
         let readOnly = try await ThrowawayCluster.start(settings: ["default_transaction_read_only": "on"])
         let primary = try await ThrowawayCluster.shared.port
         let both = string([readOnly.port, primary], "target_session_attrs=read-write")
-        try await withPool(1, on: both) { pool async throws in
-            #expect(try await answeringPort(pool) == primary)
-        }
+        try await withPool(1, on: both) { pool async throws in #expect(try await answeringPort(pool) == primary) }
         let alone = PostgresConfiguration(connectionString: string([readOnly.port], "target_session_attrs=read-write"))
         try await withPool(configuration: alone) { pool in
             let error = try await postgresError { try await pool.run("SELECT 1") }

@@ -271,8 +271,7 @@ extension [PoolState<Int, String>.Effect] {
         #expect(state.connected(lease(7, .usual), now: start).summary == ["lend 7 to a"])
     }
 
-    /// Usual work never exceeds its share, no connection is lent twice, and no caller waits while a connection is free
-    /// for it.
+    /// Usual work never exceeds its share, no connection is lent twice, and no caller waits while a connection is free for it.
     @Test func `The reserve holds through any series of requests`() {
         var random = SystemRandomNumberGenerator()
         var state = State(maximumConnections: 8, reserve: 2, maximumWaiting: 1000)

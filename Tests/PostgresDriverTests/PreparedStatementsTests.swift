@@ -68,8 +68,7 @@ import Testing
         #expect(most == 1)
     }
 
-    /// The number of sequential scans by a statement that was planned while the table was empty. With rows, the index
-    /// is faster.
+    /// The number of sequential scans by a statement that was planned while the table was empty. With rows, the index is faster.
     private func wholeReads(lifetime: Duration?, on cluster: ThrowawayCluster) async throws -> Int {
         let configuration = try await ownSchema(1, on: cluster.socketString) {
             $0.settings["plan_cache_mode"] = "force_generic_plan"

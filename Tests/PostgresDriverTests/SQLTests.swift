@@ -219,9 +219,7 @@ import Testing
     func `Rows with other columns are refused`(_ columns: String) async throws {
         try await pool.run("CREATE TYPE book AS (\(unescaped: columns))")
         let error = try await postgresError {
-            _ = try await pool.withSession {
-                try Self.read([Book(id: 1, title: "Faust", mood: "calm", pages: [])], $0)
-            }
+            _ = try await pool.withSession { try Self.read([Book(id: 1, title: "Faust", mood: "calm", pages: [])], $0) }
         }
         #expect(error.sqlState == "42804")
     }

@@ -41,8 +41,7 @@ import Testing
         #expect(try await rows() == 2)
     }
 
-    @Test(arguments: [false, true])
-    func `A swallowed failure does not commit`(_ isFirst: Bool) async throws {
+    @Test(arguments: [false, true]) func `A swallowed failure does not commit`(_ isFirst: Bool) async throws {
         try await pool.run("INSERT INTO t VALUES (0)")
         let error = try await postgresError {
             try await pool.transact { transaction in

@@ -254,9 +254,7 @@ import Testing
         while activities[1].phaseStreams.listeners == 0 { await pause() }
         async let isConfirmed = app.registry.signOut()
         let calls = await app.transport.next(3)
-        #expect(
-            calls.map(\.path) == ["DELETE /activities/a-1", "DELETE /activities/a-2", "DELETE /installations/i-1"]
-        )
+        #expect(calls.map(\.path) == ["DELETE /activities/a-1", "DELETE /activities/a-2", "DELETE /installations/i-1"])
         #expect(calls[0]["reason"] == "ended")
         for call in calls { call.answer(.ours(204)) }
         #expect(await isConfirmed)

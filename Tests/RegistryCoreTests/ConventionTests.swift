@@ -24,8 +24,7 @@ import Testing
     }
 }
 
-/// `String` treats canonically equivalent texts as equal, so texts of callers are keys only as `UTF8Text` or a type
-/// that contains one.
+/// `String` treats canonically equivalent texts as equal, so texts of callers are keys only as `UTF8Text` or a type that contains one.
 @Suite(.timeLimit(.minutes(15))) struct TextKeyTests {
     /// Places where a `String` may be a key, with the kind of its texts.
     private static let allowed = [

@@ -1,8 +1,7 @@
 import Dispatch
 import PostgresDriver
 
-/// A transaction on its own thread that keeps its locks until its release, and then rolls back, or commits with
-/// `commits`.
+/// A transaction on its own thread that keeps its locks until its release, and then rolls back, or commits with `commits`.
 package final class HeldTransaction: Sendable {
     private struct Released: Error {}
 

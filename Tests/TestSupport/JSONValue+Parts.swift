@@ -11,7 +11,6 @@ extension JSONValue {
 
     /// The member of each element; null where it is missing.
     package func all(_ key: String) -> [JSONValue] { elements.map { $0[key] ?? .null } }
-
     package static func token(_ number: Int) -> JSONValue { .string(PushToken.sample(number).hexadecimal) }
     package static func minutesAgo(_ minutes: Double) -> JSONValue { .string(RFC3339.format(.minutesAgo(minutes))) }
 }

@@ -22,9 +22,7 @@ package struct OwnCluster: Sendable {
             try await TestDatabase.withPool(postgres.connectionString) { pool in
                 // The server accepts readers during its recovery.
                 try await until {
-                    try await pool.withSession {
-                        try $0.execute("SELECT NOT pg_is_in_recovery()")[0].decode(Bool.self)
-                    }
+                    try await pool.withSession { try $0.execute("SELECT NOT pg_is_in_recovery()")[0].decode(Bool.self) }
                 }
                 try await SchemaMigrator(pool: pool).migrate()
                 return try await body(Registry(pool: pool, logger: .silent))

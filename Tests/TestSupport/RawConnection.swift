@@ -48,7 +48,8 @@ package final class RawConnection: Sendable {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-            if count > 0 { rest = rest.dropFirst(count) }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
         }
     }
 

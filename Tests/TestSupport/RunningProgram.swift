@@ -59,7 +59,6 @@ package final class RunningProgram: Sendable {
 
     /// Waits for a line that contains `text`; nil if the program ends without it.
     package func line(with text: String) async -> String? { await lines.first { $0.contains(text) } }
-
     package func send(_ signal: Int32) { kill(processID, signal) }
 
     /// Sends a signal to the program's group, as Ctrl-C in a terminal does.

@@ -35,8 +35,7 @@ package struct SeededGenerator: RandomNumberGenerator {
         }
     }
 
-    /// The first seed of a test's random histories, new in each run, or `PUSHREG_TEST_SEED`. Print it, so that a
-    /// failure can be repeated.
+    /// The first seed of a test's random histories, new in each run, or `PUSHREG_TEST_SEED`. Print it, so that a failure can be repeated.
     package static func firstSeed() -> UInt64 {
         let given = ProcessInfo.processInfo.environment["PUSHREG_TEST_SEED"]
         return given.flatMap { UInt64($0) } ?? .random(in: 0..<1 << 32)

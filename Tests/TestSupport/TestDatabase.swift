@@ -29,8 +29,7 @@ package struct TestDatabase: Sendable {
         let (url, connections) = (connectionString, maximumConnections)
         let pool = Self.pool(url, connections: connections, timeout: requestTimeout, planLifetime: lifetime)
         let database = Self(connectionString: connectionString, pool: pool, registry: Registry(pool: pool))
-        // For tests that advance the time. A subtraction would depend on the time zone, which Citus rejects in
-        // assignments.
+        // For tests that advance the time. A subtraction would depend on the time zone, which Citus rejects in assignments.
         try await database.simple(
             """
             CREATE FUNCTION earlier(moment timestamptz, span interval) RETURNS timestamptz LANGUAGE sql IMMUTABLE

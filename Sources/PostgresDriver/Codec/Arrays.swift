@@ -74,7 +74,6 @@ extension PostgresArrayElement where Self: PostgresDecodable {
 /// An array of bytes is a bytea, not an array type.
 extension UInt8: PostgresArrayElement {
     public static var postgresArrayType: PostgresType { .bytea }
-
     public static func encode(array: [UInt8], into buffer: inout [UInt8]) { buffer.append(contentsOf: array) }
 
     public static func decodeArray(

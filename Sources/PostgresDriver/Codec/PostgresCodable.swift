@@ -55,7 +55,6 @@ extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
 /// The implementation for enums that declare the conformance.
 extension PostgresEncodable where Self: RawRepresentable, RawValue: PostgresEncodable {
     public static var postgresType: PostgresType { RawValue.postgresType }
-
     public func encode(into buffer: inout [UInt8]) { rawValue.encode(into: &buffer) }
 }
 
@@ -113,7 +112,6 @@ public struct PostgresType: Hashable, Sendable {
 
     /// Enums, domains and other types created after `initdb` (FirstNormalObjectId).
     var isUserDefined: Bool { rawValue >= 16384 }
-
     var isArray: Bool { Self.arrayOIDs.contains(rawValue) || isUserDefined }
 }
 

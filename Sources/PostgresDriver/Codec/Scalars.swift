@@ -5,7 +5,6 @@ public typealias PostgresScalar = PostgresEncodable & PostgresDecodable & Postgr
 
 extension Bool: PostgresScalar {
     public static var postgresType: PostgresType { .bool }
-
     public func encode(into buffer: inout [UInt8]) { buffer.append(self ? 1 : 0) }
 
     public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
@@ -48,13 +47,11 @@ extension Int64: PostgresScalar {
 /// int8 on every platform.
 extension Int: PostgresScalar {
     public static var postgresType: PostgresType { .int8 }
-
     public func encode(into buffer: inout [UInt8]) { buffer.append(bigEndian: Int64(self)) }
 }
 
 extension Double: PostgresScalar {
     public static var postgresType: PostgresType { .float8 }
-
     public func encode(into buffer: inout [UInt8]) { buffer.append(bigEndian: bitPattern) }
 
     public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
@@ -66,7 +63,6 @@ extension Double: PostgresScalar {
 /// Bound as text. Read from text types, and from enums and other user-defined types with a textual binary format.
 extension String: PostgresScalar {
     public static var postgresType: PostgresType { .text }
-
     public func encode(into buffer: inout [UInt8]) { buffer.append(contentsOf: utf8) }
 
     public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
@@ -76,9 +72,7 @@ extension String: PostgresScalar {
         }
         do throws(UTF8.ValidationError) {
             self.init(copying: try UTF8Span(validating: bytes.assumingMemoryBound(to: UInt8.self).span))
-        } catch {
-            throw .malformed(Self.self)
-        }
+        } catch { throw .malformed(Self.self) }
     }
 }
 

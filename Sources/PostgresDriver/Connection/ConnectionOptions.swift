@@ -100,9 +100,7 @@ package enum ConnectionString {
         let options: [String: String]
         do {
             options = try ConnectionOptions.parse(text)
-        } catch {
-            return fault(libpq: error.message ?? "", in: text)
-        }
+        } catch { return fault(libpq: error.message ?? "", in: text) }
         // libpq reads host=h;port=5432 as one value.
         if !isURI(text), let host = options["host"], host.contains(#/;|^[^:/]+:[0-9]+$/#) {
             return host.contains(";") ? fault(libpq: "", in: text) : "has a port in its host. Write it as port=PORT."

@@ -54,9 +54,7 @@ actor PostgresConnection {
             self.link = link
             planLifetime = configuration.planLifetime
             return (link.server, skipped)
-        } catch let error as PostgresError {
-            throw error.asConnectFailure
-        }
+        } catch let error as PostgresError { throw error.asConnectFailure }
     }
 
     /// Nil if the connection was dead before use, so that the closure did not run.

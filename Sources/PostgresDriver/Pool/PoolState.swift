@@ -70,11 +70,8 @@ struct PoolState<Connection: Sendable, Waiter> {
     }
 
     var isEmpty: Bool { idle.isEmpty && busy == 0 && connecting == 0 && closing == 0 }
-
     var idleCount: Int { idle.count }
-
     var waitingCount: Int { pending.count }
-
     private var live: Int { idle.count + busy }
 
     /// Lends an idle connection at once if no caller of this priority waits.
@@ -118,7 +115,6 @@ struct PoolState<Connection: Sendable, Waiter> {
     }
 
     private func isPermitted(_ priority: PoolPriority) -> Bool { priority == .hot || usualRoom > 0 }
-
     private func waiting(_ priority: PoolPriority) -> Int { pending.count { $0.priority == priority } }
 
     private func refusal(_ priority: PoolPriority, now: Instant) -> (any Error)? {
@@ -133,7 +129,6 @@ struct PoolState<Connection: Sendable, Waiter> {
 
     private var freeSlots: Int { maximumConnections - live - connecting }
     private var usualRoom: Int { usualLimit - busyWithUsual }
-
     private mutating func failAll(_ error: any Error) -> [Effect] { fail(error) { _ in true } }
 
     private mutating func fail(_ error: any Error, where isOver: (Pending) -> Bool) -> [Effect] {

@@ -42,13 +42,11 @@ typealias Deadline = ContinuousClock.Instant
 
 extension Deadline {
     static func after(_ duration: Duration) -> Deadline { .now.advanced(by: duration) }
-
     var isPassed: Bool { self <= .now }
 
     /// When to stop waiting for a connection. A statement sent shortly before the deadline would time out, and its
     /// connection would be lost.
     var endOfWaiting: Deadline { advanced(by: .zero - min(.milliseconds(250), remaining / 4)) }
-
     var remaining: Duration { Deadline.now.duration(to: self) }
 
     /// The timeout for poll(2), rounded up; 0 once the deadline has passed.

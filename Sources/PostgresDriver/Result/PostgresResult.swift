@@ -90,9 +90,7 @@ package struct PostgresRow {
         let field = field(column)
         do throws(PostgresError) {
             return try field.decode()
-        } catch {
-            throw fault(error, in: field)
-        }
+        } catch { throw fault(error, in: field) }
     }
 
     func field(_ column: Int) -> PostgresField {
@@ -149,9 +147,7 @@ package struct NamedRow {
             let field = try field(name)
             do throws(PostgresError) {
                 return try field.decode()
-            } catch {
-                throw fault(error, in: field)
-            }
+            } catch { throw fault(error, in: field) }
         }
     }
 

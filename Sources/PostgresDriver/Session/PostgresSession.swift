@@ -27,7 +27,6 @@ package struct PostgresSession: ~Copyable {
     /// Plain Postgres runs a round trip as one transaction. Without BEGIN, a Citus worker commits each statement
     /// separately.
     package func noteDistribution() { link.isDistributed = true }
-
     package func execute(_ sql: SQL) throws(PostgresError) -> PostgresResult { try pipeline([sql])[0] }
 
     package func run(_ query: Query, _ values: QueryValues = [:]) throws(PostgresError) -> PostgresResult {
@@ -54,9 +53,7 @@ package struct PostgresSession: ~Copyable {
     private func block(_ statements: [SQL]) throws(PostgresError) -> [PostgresResult] {
         do {
             return try transaction { try $0.pipeline(statements, finishing: true) }
-        } catch {
-            throw error as? PostgresError ?? PostgresError(.misuse)
-        }
+        } catch { throw error as? PostgresError ?? PostgresError(.misuse) }
     }
 
     /// Runs several statements without parameters, for migrations.
@@ -135,7 +132,6 @@ package struct PostgresTransaction: ~Copyable {
     let link: LibpqConnection
     let deadline: Deadline
     package var isDistributed: Bool { link.isDistributed }
-
     package func execute(_ sql: SQL) throws(PostgresError) -> PostgresResult { try pipeline([sql])[0] }
 
     package func run(_ query: Query, _ values: QueryValues = [:]) throws(PostgresError) -> PostgresResult {

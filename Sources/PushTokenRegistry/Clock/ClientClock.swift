@@ -24,7 +24,6 @@ extension ClientClock {
 
 package struct SystemClock: ClientClock {
     package func now() -> DeviceTime { DeviceTime(wall: Timestamp(Date()), uptime: Self.uptime, boot: Self.boot) }
-
     package func sleep(until uptime: Duration) async { try? await Task.sleep(for: uptime - Self.uptime) }
 
     /// Continues while the device sleeps, so that a night does not look like a jump of the wall clock.
@@ -121,6 +120,5 @@ package struct Timestamp: Sendable, Hashable, Comparable, Codable {
 extension Duration {
     /// Whole milliseconds, rounded towards zero.
     package var milliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
-
     package var magnitude: Duration { self < .zero ? .zero - self : self }
 }

@@ -82,7 +82,6 @@
         var id: String { activity.id }
         var phase: ActivityPhase { ActivityPhase(activity.activityState) }
         var token: Data? { activity.pushToken }
-
         func tokens() -> AsyncStream<Data> { .subscribed(to: activity.pushTokenUpdates) { $0 } }
 
         func phases() -> AsyncStream<ActivityPhase> {
@@ -115,7 +114,6 @@
         let aliases: @Sendable (Attributes) -> [String: String]
 
         var name: String { "\(Attributes.self)" }
-
         func activities() -> [any SystemActivity] { Activity<Attributes>.activities.map { wrapped($0) } }
 
         func newActivities() -> AsyncStream<any SystemActivity> {

@@ -59,7 +59,6 @@ package enum ActivityPhase: Sendable, Hashable {
 
     /// It runs or will run, so a full state lists it.
     package var runs: Bool { self != .ended && self != .dismissed }
-
     var isShown: Bool { self == .active || self == .stale }
 }
 

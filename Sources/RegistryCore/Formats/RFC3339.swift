@@ -199,7 +199,6 @@ struct CivilDay: Hashable {
     }
 
     private static func days(beforeYear year: Int) -> Int { year * 365 + year / 4 - year / 100 + year / 400 }
-
     private static func days(beforeMonth month: Int) -> Int { (153 * month + 2) / 5 }
 }
 

@@ -35,7 +35,6 @@ package struct JSONObject: Sendable, RandomAccessCollection, Hashable, JSONObjec
     }
 
     package var keys: [String] { members.map(\.key) }
-
     var sortedMembers: [Member] { members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) } }
 
     private func position(of key: String) -> Int? {

@@ -26,9 +26,7 @@ extension JSONParser {
     private func validated(_ range: Range<Int>) throws(JSONSyntaxError) -> String {
         do throws(UTF8.ValidationError) {
             return String(copying: try UTF8Span(validating: bytes.extracting(range).span))
-        } catch {
-            throw fault("The bytes are not UTF-8.", at: range.lowerBound + error.byteOffsets.lowerBound)
-        }
+        } catch { throw fault("The bytes are not UTF-8.", at: range.lowerBound + error.byteOffsets.lowerBound) }
     }
 
     /// The range is valid UTF-8 and escapes are ASCII, so the text between escapes is copied unchanged.

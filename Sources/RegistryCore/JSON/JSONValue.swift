@@ -82,7 +82,6 @@ package enum JSONValue: Sendable, Hashable, JSONEncodable, CustomStringConvertib
     }
 
     package var description: String { String(decoding: canonicalBytes, as: UTF8.self) }
-
     package var string: String? { if case .string(let text) = self { text } else { nil } }
 }
 

@@ -27,7 +27,6 @@ package struct TokenKind: Sendable, Hashable, CustomStringConvertible {
 
     /// Whether a value belongs only to its last claimant (R7). Attributes types of an app can share a value.
     package var hasOneOwner: Bool { holder != .attributesType }
-
     package static func == (left: TokenKind, right: TokenKind) -> Bool { left.name == right.name }
     package func hash(into hasher: inout Hasher) { hasher.combine(name) }
 

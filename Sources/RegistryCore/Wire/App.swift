@@ -121,9 +121,7 @@ package struct AppChanges: Sendable, Hashable {
             do throws(JSONFaultReason) {
                 let checkedKind = try Alias.kind(kind)
                 rules[checkedKind] = json.optional(kind, AliasRule.read)
-            } catch {
-                json.fault(kind, error.detail)
-            }
+            } catch { json.fault(kind, error.detail) }
         }
         return rules
     }

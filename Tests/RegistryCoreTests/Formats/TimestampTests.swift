@@ -58,8 +58,7 @@ import Testing
         (-62_135_596_800, "0001-01-01T00:00:00.000Z", "0001-01-01T00:00:00.000000Z"),
     ]
 
-    @Test(arguments: formatted)
-    func `Milliseconds and microseconds are written, and writing never fails`(
+    @Test(arguments: formatted) func `Milliseconds and microseconds are written, and writing never fails`(
         seconds: Double,
         milliseconds: String,
         microseconds: String
@@ -73,8 +72,7 @@ import Testing
         let formatter = ISO8601DateFormatter()
         var generator = SeededGenerator(seed: 4)
         for _ in 0..<10_000 {
-            // From 1600 to 9999, in whole seconds, because Foundation's formatter sometimes loses a millisecond of a
-            // fraction.
+            // From 1600 to 9999, in whole seconds, because Foundation's formatter sometimes loses a millisecond of a fraction.
             let seconds = Int64.random(in: -11_676_096_000..<253_402_300_800, using: &generator)
             let date = Date(timeIntervalSince1970: Double(seconds))
             let text = formatter.string(from: date)
