@@ -143,9 +143,7 @@ extension APNsModel {
         guard let topic = request.fields["apns-topic"] else { return PushResponse(400, "MissingTopic") }
         let type = topic.hasSuffix(".push-type.liveactivity") ? "liveactivity" : "alert"
         guard request.fields["apns-push-type"] == type else { return PushResponse(400, "InvalidPushType") }
-        guard let token = request.token, let entry = tokens[token] else {
-            return PushResponse(400, "BadDeviceToken")
-        }
+        guard let token = request.token, let entry = tokens[token] else { return PushResponse(400, "BadDeviceToken") }
         guard entry.topic == topic else { return PushResponse(400, "DeviceTokenNotForTopic") }
         return entry.deadAt.map { PushResponse(410, "Unregistered", deadAt: $0) }
     }

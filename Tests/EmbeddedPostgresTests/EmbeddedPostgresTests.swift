@@ -189,6 +189,4 @@ import Testing
     }
 }
 
-extension Logger {
-    fileprivate static var silent: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
-}
+extension Logger { fileprivate static var silent: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } } }

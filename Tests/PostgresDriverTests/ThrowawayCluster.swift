@@ -7,9 +7,7 @@ import TestSupport
 /// last user, or with the test run.
 final class ThrowawayCluster: Sendable {
     private static let first = Task { try await start() }
-    static var shared: ThrowawayCluster {
-        get async throws { try await first.value }
-    }
+    static var shared: ThrowawayCluster { get async throws { try await first.value } }
 
     let directory: String
     let port: Int

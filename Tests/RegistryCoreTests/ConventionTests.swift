@@ -8,9 +8,7 @@ import Testing
         for (path, text) in try ProjectFiles.texts(in: "Tests") where !path.hasSuffix("/ConventionTests.swift") {
             let named = text.matches(of: #/func `/#).count
             count += named
-            if text.contains(#/@Test\(\s*"/#) || text.matches(of: #/@Test\b/#).count > named {
-                others.insert(path)
-            }
+            if text.contains(#/@Test\(\s*"/#) || text.matches(of: #/@Test\b/#).count > named { others.insert(path) }
         }
         #expect(count > 900)
         #expect(others.isEmpty, "tests without a raw identifier, or with a second name: \(others.sorted())")

@@ -118,9 +118,7 @@ struct Story {
     var events: [NewAuditEvent.Kind] { rows.events.map(\.kind) }
 }
 
-extension TokenDigest {
-    init(_ number: UInt8) { self.init(bytes: [number]) }
-}
+extension TokenDigest { init(_ number: UInt8) { self.init(bytes: [number]) } }
 
 extension ActivityID: ExpressibleByStringLiteral {
     package init(stringLiteral value: String) { self.init(stored: UTF8Text(value)) }

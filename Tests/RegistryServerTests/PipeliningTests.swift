@@ -115,18 +115,6 @@ import Testing
         #expect(try await server.call(.get, "…/activities/late").status == 404)
     }
 
-    /// The response is larger than the buffers of both sockets.
-    @Test(.service, arguments: ["", "Connection: close\r\n"])
-    func `A caller that sends nothing more gets the whole response`(_ fields: String) async throws {
-        let size = try await server.call(.get, "/openapi.json").body.count
-        let connection = try RawConnection(port: server.port, receiveBuffer: 4096)
-        connection.send("GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n")
-        connection.finishSending()
-        let answer = await connection.read()
-        let end = try #require(answer.firstRange(of: "\r\n\r\n")).upperBound
-        #expect(answer[end...].utf8.count == size)
-    }
-
     @Test func `Dates have the format of HTTP`() {
         #expect(HTTPDate.format(784_111_777) == "Sun, 06 Nov 1994 08:49:37 GMT")
         #expect(HTTPDate.format(1_709_251_199) == "Thu, 29 Feb 2024 23:59:59 GMT")

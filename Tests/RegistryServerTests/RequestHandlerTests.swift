@@ -36,8 +36,10 @@ import Testing
 
         deinit { _ = try? channel.finish() }
 
-        func ask() throws {
-            try channel.writeInbound(HTTPRequestPart.head(.to("/")))
+        func ask(isLast: Bool = false) throws {
+            var head = HTTPRequest.to("/")
+            if isLast { head.headerFields[.connection] = "close" }
+            try channel.writeInbound(HTTPRequestPart.head(head))
             try channel.writeInbound(HTTPRequestPart.end(nil))
         }
 
@@ -65,6 +67,31 @@ import Testing
             }
             return heads
         }
+    }
+
+    /// A socket whose buffer is full: nothing is written before the test says so.
+    private final class FullSocket: ChannelOutboundHandler {
+        typealias OutboundIn = ResponsePart
+
+        var written: [EventLoopPromise<Void>] = []
+
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            if let promise { written.append(promise) }
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `A connection is closed once its last response is in the socket`(isClosedByCaller: Bool) throws {
+        let (connection, socket) = (try Connection(), FullSocket())
+        try connection.channel.pipeline.syncOperations.addHandler(socket, position: .first)
+        try connection.ask(isLast: !isClosedByCaller)
+        if isClosedByCaller { connection.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed) }
+        connection.answer()
+        connection.advance(beyond: .seconds(5))
+        #expect(connection.channel.isActive)
+        for promise in socket.written { promise.succeed() }
+        connection.advance(beyond: .seconds(1))
+        #expect(!connection.channel.isActive)
     }
 
     private struct Endless: ResponseStream {

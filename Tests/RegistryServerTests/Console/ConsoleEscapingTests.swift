@@ -68,9 +68,7 @@ import Testing
     }
 
     private static func checkTokens(_ reply: Reply, _ path: String) {
-        for number in nasty.indices {
-            #expect(!reply.text.contains(PushToken.sample(number).hexadecimal), "\(path)")
-        }
+        for number in nasty.indices { #expect(!reply.text.contains(PushToken.sample(number).hexadecimal), "\(path)") }
         #expect(!reply.text.contains("phone-1"), "\(path)")
     }
 
