@@ -189,7 +189,7 @@ final class FollowerCount: Sendable {
         }
         if let full {
             let detail = "\(full.owner) has \(full.limit) streams of changes or waits for them, which is the maximum."
-            let remedy = "Request pages without a stream, or try again later."
+            let remedy = "Request pages without `wait`, or try again later."
             throw Problem(.unavailable, "\(detail) \(remedy)", retryAfter: .seconds(5))
         }
         return Permit { [self] in counts.withLock { $0[key, default: 1] -= 1 } }

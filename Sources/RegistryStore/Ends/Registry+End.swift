@@ -75,8 +75,8 @@ struct EndUnit {
         return running
     }
 
-    /// Ends a page of the activities that a query finds and that are meant once they are locked. `next` is the key of the page's last activity, or nil for the
-    /// last page.
+    /// Ends a page of the activities that a query finds and that are meant once they are locked. `next` is the key of the
+    /// page's last activity, or nil for the last page.
     func endPage(
         _ search: SQL,
         _ transaction: borrowing PostgresTransaction,
