@@ -232,8 +232,8 @@ struct CallService {
         }
         columns = Dictionary(grouping: pairs, by: \.0).mapValues { $0.map(\.1) }
         // The checks read whole scopes, which the service never does.
-        let indexes = columns.keys.map { "CREATE INDEX IF NOT EXISTS \($0)_of_scope ON \($0) (scope_id);" }
-        try await database.simple(indexes.joined())
+        let indexes = columns.keys.map { "CREATE INDEX IF NOT EXISTS \($0)_of_scope ON \($0) (scope_id)" }
+        for index in indexes { try await database.simple(index) }
     }
 
     /// The positions of tokens in the order of their digests.
