@@ -19,7 +19,7 @@ struct SchemaValidator: Sendable {
         return faults + others.map { JSONFault(pointer: "\(pointer)/\($0)", detail: "is not documented") }
     }
 
-    /// Like ``faults(of:against:)``, but without the check for undocumented members, because that needs all branches of a schema together.
+    /// Like ``faults(of:against:)``, but without the check for undocumented members, which needs all branches.
     func branchFaults(of value: JSONValue, against schema: JSONValue, at pointer: String) -> [JSONFault] {
         switch schema {
         case .bool(true): []
