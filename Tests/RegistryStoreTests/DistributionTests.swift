@@ -8,7 +8,7 @@ import Testing
 
 @testable import RegistryStore
 
-/// Tables on a Citus coordinator and two workers, if Citus is installed. Other suites use it with `PUSHREG_TEST_CITUS=1`.
+/// Tables on a Citus coordinator and two workers, if Citus is installed. Other suites need `PUSHREG_TEST_CITUS=1`.
 @Suite(.timeLimit(.minutes(15))) struct DistributionTests {
     private static func make() async throws -> TestDatabase? {
         guard try await CitusCluster.isAvailable else {

@@ -20,7 +20,7 @@ import Testing
         await Sweeper(registry: registry, interval: .seconds(60), logger: .silent, metrics: metrics).sweepOnce()
     }
 
-    /// Registers, rotates, refreshes, sends a late token, resolves, reports a 410, ends, registers late; another expires.
+    /// Registers, rotates, refreshes, sends a late token, resolves, gets a 410, ends, registers late; another expires.
     private static func live() async throws {
         func put(_ id: String, _ token: Int, minutesAgo: Double) async throws -> Int {
             let body: JSONValue = [
