@@ -59,9 +59,7 @@ import Testing
         _ value: String?,
         _ status: Int,
         _ reason: String
-    ) throws {
-        #expect(send(try request("aa", "{}", [name: value])) == PushResponse(status, reason))
-    }
+    ) throws { #expect(send(try request("aa", "{}", [name: value])) == PushResponse(status, reason)) }
 
     @Test mutating func `An unknown token gets 400, and a dead token 410`() throws {
         #expect(send(try request("cc")) == PushResponse(400, "BadDeviceToken"))

@@ -33,9 +33,7 @@ public class Activity<Attributes: ActivityAttributes>: Identifiable {
     public func end(
         _ content: ActivityContent<Activity<Attributes>.ContentState>?,
         dismissalPolicy: ActivityUIDismissalPolicy = .default
-    ) async {
-        parts.state.send(dismissalPolicy.isImmediate ? .dismissed : .ended)
-    }
+    ) async { parts.state.send(dismissalPolicy.isImmediate ? .dismissed : .ended) }
 }
 
 extension Activity {

@@ -21,17 +21,18 @@ final class SimulatedApp: Sendable {
         (configuration.runsInTests, configuration.metadata) = (true, [:])
         configuration.clock = ProcessClock(clock: phone.clock, end: end, meter: meter)
         registry = LiveActivityRegistry(configuration)
-        for type in phone.types { registry.follow(type, on: phone.system) }
+        let system = ProcessSystem(phone: phone.system, end: end)
+        for type in phone.types { registry.follow(type, on: system) }
     }
 
     var isAlive: Bool { !end.isOver }
 
-    /// Whether only the requests that hang in the network are unanswered.
-    func isResting(with stuck: Int) async -> Bool {
-        // A turn of the watch is its last one, too.
-        _ = await registry.watch?.wake
+    /// Whether only the requests that hang in the network are unanswered, and nothing is being handed over.
+    func isResting(with stuck: Int, on system: FakePhone) async -> Bool {
+        // A turn of the watch is its last one, too. A background task that it no longer holds ends after the handover.
+        let held = await registry.watch?.wake == nil ? 0 : 1
         await registry.drain()
-        return await registry.state.outbox.underWay.count <= stuck
+        return await registry.state.outbox.underWay.count <= stuck && system.backgroundTasks <= held
     }
 
     func waiting() async -> [LiveActivityRegistry.Subject] { await registry.state.outbox.entries.map(\.subject) }
@@ -123,6 +124,25 @@ struct ProcessStorage: StateStorage {
     }
 
     func setAside() { if !end.isOver { storage.setAside() } }
+}
+
+/// The phone, whose background tasks end with the process.
+struct ProcessSystem: ActivitySystem {
+    let phone: FakePhone
+    let end: ProcessEnd
+
+    var areActivitiesEnabled: Bool { phone.areActivitiesEnabled }
+    var areFrequentPushesEnabled: Bool? { phone.areFrequentPushesEnabled }
+    func enablements() -> AsyncStream<Bool> { phone.enablements() }
+    func isProtectedDataAvailable() async -> Bool { await phone.isProtectedDataAvailable() }
+    func transitions() -> AsyncStream<AppTransition> { phone.transitions() }
+    func widgetToken() async -> Data? { await phone.widgetToken() }
+
+    func beginBackgroundTask() async -> BackgroundTime? {
+        let time = await phone.beginBackgroundTask()
+        if end.isOver { time?.end() }
+        return time
+    }
 }
 
 struct ProcessSecrets: InstallationIDStore {

@@ -146,6 +146,6 @@ actor SimulatedPhone {
         guard let app, app.isAlive else { return true }
         let unhandled = types.reduce(system.unhandled) { $0 + $1.unhandled }
         guard unhandled + clock.woken == 0 else { return false }
-        return await app.isResting(with: stuck)
+        return await app.isResting(with: stuck, on: system)
     }
 }

@@ -168,9 +168,7 @@ import Testing
 
     @Test(.pool(1)) func `A serialization failure is retried many times`() async throws {
         let tries = Counter()
-        try await pool.withSession { session in
-            if tries.increment() < 12 { _ = try session.execute(Self.badLuck) }
-        }
+        try await pool.withSession { session in if tries.increment() < 12 { _ = try session.execute(Self.badLuck) } }
         #expect(tries.value == 12)
         #expect(pool.statistics.retries == 11)
     }

@@ -283,7 +283,7 @@ import Testing
         let (unlisted, hidden) = (FakeActivity("a-1"), FakeActivity("a-2"))
         app.registry.follow(app.type, on: app.system)
         app.type.newStreams.send(unlisted)
-        while unlisted.phaseStreams.listeners == 0 { await pause() }
+        while await app.registry.watch?.followed.isEmpty != false { await pause() }
         for user in ["u-7", "u-8"] { app.registry.signIn(userID: user) { user } }
         while unlisted.phase != .dismissed { await pause() }
         app.type.addToList(hidden)

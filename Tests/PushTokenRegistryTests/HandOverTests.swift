@@ -169,7 +169,7 @@ import Testing
     @Test func `The background task lasts until a new activity has its first token`() async {
         let activity = FakeActivity("a-1")
         watched.type.begin(activity)
-        while activity.tokenStreams.listeners == 0 { await pause() }
+        while await watched.watch.followed.isEmpty { await pause() }
         watched.phone.enterBackground()
         await expectHeld()
         activity.deliverToken("aa")

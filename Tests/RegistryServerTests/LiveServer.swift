@@ -29,9 +29,7 @@ struct LiveServer {
         _ path: String,
         _ body: JSONValue? = nil,
         _ fields: HTTPFields = [:]
-    ) async throws -> Reply {
-        try await send(method, path, body.map { Array($0.description.utf8) }, fields)
-    }
+    ) async throws -> Reply { try await send(method, path, body.map { Array($0.description.utf8) }, fields) }
 
     /// Makes a call with any body on a new connection, because some refusals close it.
     func send(

@@ -105,9 +105,7 @@ import Testing
 
     private static func race<Element: Sendable>(
         _ plan: @escaping @Sendable (Int) async throws -> [Element]
-    ) async throws -> [Element] {
-        try await concurrently(0..<planners, plan).flatMap(\.self)
-    }
+    ) async throws -> [Element] { try await concurrently(0..<planners, plan).flatMap(\.self) }
 }
 
 /// Users race for a record at two instances. `OwnerMatrix` has the rules about owners.

@@ -29,9 +29,7 @@ import Testing
         let queries = Query.all.values.sorted { $0.name < $1.name }.enumerated().map {
             SampledQuery($1, number: $0, scope)
         }
-        try await database.pool.withSession { session in
-            for query in queries { try query.prepare(session) }
-        }
+        try await database.pool.withSession { session in for query in queries { try query.prepare(session) } }
         switch knowledge {
         case .everything: break
         case .nothing: try await QueryPlanFilling.fill(database, scope, analyzes: false)

@@ -90,9 +90,7 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
         let events = model.records.filter { $0.answer.status == 200 }.compactMap(\.event)
         #expect(events.first == "start" && events.filter { $0 == "end" }.count == ended.count)
         for old in ended {
-            try await until(.seconds(60)) {
-                try await service.call(.get, "activities/\(old.id)")["state"] == "ended"
-            }
+            try await until(.seconds(60)) { try await service.call(.get, "activities/\(old.id)")["state"] == "ended" }
             #expect(try await service.call(.get, "activities/\(old.id)")["reason"] == "ended")
         }
     }

@@ -30,9 +30,7 @@ import Testing
         for number in 1...8 {
             let content = WantedContent(alias: "order-1", users: ["user-1"], number: number, isEnd: false)
             try program.write(content.line)
-            try await until {
-                standIn.read { $0.phones["phone-1"]?.activities.values.first?.content == content.state }
-            }
+            try await until { standIn.read { $0.phones["phone-1"]?.activities.values.first?.content == content.state } }
         }
     }
 }

@@ -10,6 +10,4 @@ public final class WidgetCenter: Sendable {
     public var currentPushInfo: WidgetPushInfo? { get async { nil } }
 }
 
-public struct WidgetPushInfo: Sendable {
-    public let token: Data
-}
+public struct WidgetPushInfo: Sendable { public let token: Data }

@@ -83,9 +83,7 @@ extension Call: CustomStringConvertible {
 }
 
 /// Few activities, tokens, installations, users and aliases, so that calls concern equal records.
-enum Names {
-    static let (activities, tokens, installations, users, aliases) = (4, 12, 2, 2, 3)
-}
+enum Names { static let (activities, tokens, installations, users, aliases) = (4, 12, 2, 2, 3) }
 
 /// A sequence of all calls, each answered before the next.
 struct CallHistory: Hashable, Sendable {
