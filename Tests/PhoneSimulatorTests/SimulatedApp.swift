@@ -82,6 +82,8 @@ struct ProcessClock: ClientClock {
     let clock: TestClock
     let end: ProcessEnd
     let meter: CostMeter
+    /// Called when a task begins to wait.
+    @TaskLocal static var willWait: @Sendable () -> Void = {}
 
     func now() -> DeviceTime {
         // Every wait is over.
@@ -90,6 +92,7 @@ struct ProcessClock: ClientClock {
     }
 
     func sleep(until uptime: Duration) async {
+        Self.willWait()
         guard !end.isOver else { return await Task.yield() }
         let isTimer = uptime > clock.now().uptime
         if isTimer { meter.timerIsSet() }

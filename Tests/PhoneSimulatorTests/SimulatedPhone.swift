@@ -44,18 +44,18 @@ actor SimulatedPhone {
         self.user = user
     }
 
-    func launch() {
+    func launch() async {
         guard app == nil else { return }
         let app = SimulatedApp(on: self)
         self.app = app
         app.registry.activate()
-        appBegins(app)
+        await appBegins(app)
     }
 
     /// The app's code at launch. Before the first unlock it cannot read its own data.
-    private func appBegins(_ app: SimulatedApp) {
+    private func appBegins(_ app: SimulatedApp) async {
         guard isUnlocked else { return }
-        if isSigningOut { signOut(of: app) }
+        if isSigningOut { await signOut(of: app) }
         if let user { app.registry.signIn(userID: user, credential: credential(of: user)) }
         if let deviceToken { app.registry.register(deviceToken: Data(deviceToken.utf8)) }
     }
@@ -93,13 +93,13 @@ actor SimulatedPhone {
         clock.restart(boot: boot)
     }
 
-    func unlock() {
+    func unlock() async {
         guard !isUnlocked else { return }
         isUnlocked = true
         storage.unlock()
         installationIDs.unlock()
         system.unlock()
-        if let app { appBegins(app) }
+        if let app { await appBegins(app) }
     }
 
     func signIn(_ user: String) {
@@ -109,19 +109,20 @@ actor SimulatedPhone {
         app.registry.signIn(userID: user, credential: credential(of: user))
     }
 
-    func signOut() {
+    func signOut() async {
         guard let app, isUnlocked else { return }
-        user = nil
-        isSigningOut = true
-        signOut(of: app)
+        (user, isSigningOut) = (nil, true)
+        await signOut(of: app)
     }
 
-    /// A sign-out takes up to five seconds of the phone's time. An app that dies meanwhile repeats it.
-    private func signOut(of app: SimulatedApp) {
+    /// Returns once the sign-out waits, at most five seconds of the phone's time. An app that dies meanwhile repeats it.
+    private func signOut(of app: SimulatedApp) async {
+        let waits = LockedValue(false)
         Task {
-            await app.registry.signOut()
+            await ProcessClock.$willWait.withValue({ waits.withLock { $0 = true } }) { await app.registry.signOut() }
             if app.isAlive { isSigningOut = false }
         }
+        while !waits.withLock({ $0 }) { await Task.yield() }
     }
 
     func setDeviceToken(_ deviceToken: String) {

@@ -97,8 +97,7 @@ import Testing
     }
 
     /// About the years 1729 to 2273.
-    static let exactYears =
-        Date(timeIntervalSinceReferenceDate: -8.58e9)...Date(timeIntervalSinceReferenceDate: 8.58e9)
+    static let exactYears = Date(timeIntervalSinceReferenceDate: -8.58e9)...Date(timeIntervalSinceReferenceDate: 8.58e9)
 
     private static let time = Parser(
         name: "time",

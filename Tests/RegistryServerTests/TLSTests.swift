@@ -209,12 +209,10 @@ enum OpenSSLClient {
         _ = try await TLSTests.withClient(.automatic) { client, port in
             try await concurrently(0..<400) { number in
                 let id = "m-\(number)"
-                let body =
-                    #"{"token":"aa\#(String(number + 0x1000, radix: 16))","aliases":{"orderId":"\#(id)"}}"#
+                let body = #"{"token":"aa\#(String(number + 0x1000, radix: 16))","aliases":{"orderId":"\#(id)"}}"#
                 let put = Self.request(PipeliningTests.put(id, body), number, port)
                 #expect(try await client.execute(put, timeout: .seconds(60)).status == .created)
-                let accept =
-                    number.isMultiple(of: 2) ? "Accept: application/json" : "Accept: application/x-ndjson"
+                let accept = number.isMultiple(of: 2) ? "Accept: application/json" : "Accept: application/x-ndjson"
                 let get = Self.request(PipeliningTests.get("orderId/\(id)/activities", accept), number, port)
                 let answer = try await client.execute(get, timeout: .seconds(60))
                 #expect(answer.headers["Request-Id"] == ["r-\(number)"])

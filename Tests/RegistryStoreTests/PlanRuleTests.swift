@@ -15,8 +15,7 @@ import Testing
     @Test(arguments: [true, false])
     func `A failure during a repetition of the plan is kept`(hasFailed: Bool) async throws {
         let lease = try await plan.start("plan-1")
-        let failure =
-            hasFailed ? "failed_at = later, failure = 'x', retry_at = again" : "released_at = later"
+        let failure = hasFailed ? "failed_at = later, failure = 'x', retry_at = again" : "released_at = later"
         let feedback = try await HeldTransaction(
             """
             UPDATE start_leases SET leased_until = later, \(unescaped: failure)
