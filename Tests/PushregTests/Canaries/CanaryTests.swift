@@ -8,7 +8,7 @@ import Testing
 /// Searches for secrets in all output: thousands of canaries through every path of a service at its highest log level.
 ///
 /// Excluded because callers choose them as names: `Request-Id`, which is returned, and the ids and aliases of records.
-@Suite(.timeLimit(.minutes(40))) struct CanaryTests {
+@Suite(.timeLimit(.minutes(120))) struct CanaryTests {
     private static let count = TestScale.isLong ? 3400 : 30
     private static let callers = 4
 
