@@ -195,9 +195,7 @@ extension [PoolState<Int, String>.Effect] {
 
     /// The times of the timers that the pool requests.
     var wakes: [ContinuousClock.Instant] {
-        compactMap { effect in
-            if case .wake(let time) = effect { time } else { nil }
-        }
+        compactMap { effect in if case .wake(let time) = effect { time } else { nil } }
     }
 }
 

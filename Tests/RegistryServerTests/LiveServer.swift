@@ -258,6 +258,4 @@ extension HTTPField.Name {
     static let rateLimitPolicy = HTTPField.Name("RateLimit-Policy")!
 }
 
-extension CallerNetwork {
-    static func of(_ address: String) -> CallerNetwork? { CallerNetwork(IPAddress(address)) }
-}
+extension CallerNetwork { static func of(_ address: String) -> CallerNetwork? { CallerNetwork(IPAddress(address)) } }

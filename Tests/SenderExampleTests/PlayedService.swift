@@ -37,7 +37,9 @@ struct PlayedService: Sendable {
         let losing = LosingResponder(base: responder)
         return try await serve {
             try Listener(configuration, logger: logger, onServing: $0, respond: losing.respond)
-        } _: { port in try await body(PlayedService(port: port, senderKey: key, database: database)) }
+        } _: { port in
+            try await body(PlayedService(port: port, senderKey: key, database: database))
+        }
     }
 
     /// - Parameter mayComeLate: whether a refusal is accepted because a newer report came first.

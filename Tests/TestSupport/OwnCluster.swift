@@ -27,7 +27,9 @@ package struct OwnCluster: Sendable {
                 try await SchemaMigrator(pool: pool).migrate()
                 return try await body(Registry(pool: pool, logger: .silent))
             }
-        } andThen: { await postgres.close() }
+        } andThen: {
+            await postgres.close()
+        }
     }
 
     package func remove() { try? FileManager.default.removeItem(at: directory) }

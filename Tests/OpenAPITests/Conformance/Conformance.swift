@@ -98,7 +98,9 @@ struct ConformanceServer: Sendable {
         configuration.sweepInterval = sweepInterval
         return try await serve {
             try Server(registry: registry, configuration: configuration, logger: .silent, onServing: $0)
-        } _: { try await body(ConformanceServer(port: $0)) }
+        } _: {
+            try await body(ConformanceServer(port: $0))
+        }
     }
 
     /// Sends a request on a new connection, because some responses close theirs.

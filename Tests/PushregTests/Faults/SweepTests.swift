@@ -71,9 +71,7 @@ private final class Callers: Sendable {
         state.withLock { $0.durations = [] }
         await withTaskGroup(of: Void.self) { group in
             for caller in 0..<count {
-                group.addTask {
-                    for _ in 0..<(calls / self.count / 2) { await self.registerAndResolve(caller) }
-                }
+                group.addTask { for _ in 0..<(calls / self.count / 2) { await self.registerAndResolve(caller) } }
             }
         }
         return state.withLock { state in
