@@ -115,7 +115,7 @@ actor SimulatedPhone {
         await signOut(of: app)
     }
 
-    /// Returns once the sign-out waits, at most five seconds of the phone's time. An app that dies meanwhile repeats it.
+    /// Returns once the sign-out waits for its response, which takes up to five seconds. An app that dies repeats it.
     private func signOut(of app: SimulatedApp) async {
         let waits = LockedValue(false)
         Task {

@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test func `The free end of a thread's heap returns to the system`() async {
-        // In this process another thread can share the heap.
+        // In a process of its own, because another thread of this one can share the heap.
         await #expect(processExitsWith: .success) {
             // Raises the usual threshold to twice this size.
             UnsafeMutableRawPointer.allocate(byteCount: 31 << 20, alignment: 16).deallocate()
