@@ -26,30 +26,40 @@ CLEANING = """
 CHECKPOINTS = "5min"
 
 
+class Lives:
+    """Activities that start, rotate, and end or expire, at half of the service's highest rate."""
+
+    def __init__(self, bench, lifetime):
+        bench.stop()
+        bench.database.shut_down()
+        bench.database.start(checkpoint_timeout=CHECKPOINTS)
+        self.bench = bench
+        self.rate = peak(bench) / 2
+        # From its start to its last rotation, an activity takes six turns of all open activities: six tenths of its
+        # lifetime.
+        self.open = max(64, round(self.rate * lifetime / 10))
+        self.key = prepare(bench, lifetime)
+        self.service = start(bench, lifetime)
+        self.parts = 0
+        note(f"   {self.rate:.0f}/s; activities live {lifetime:g} s, {self.open} are open")
+
+    def run(self, seconds):
+        """Starts new activities. Open activities of the run before expire meanwhile."""
+        self.parts += 1
+        return self.bench.load("soak", "life", seconds=seconds, key=self.key, rate=self.rate, open=self.open,
+                               first=self.parts * PART, is_refusable=True)
+
+
 def soak(bench):
-    bench.stop()
-    bench.database.shut_down()
-    bench.database.start(checkpoint_timeout=CHECKPOINTS)
     seconds = bench.options.minutes * 60
-    lifetime = max(2, seconds / 12)
-    rate = peak(bench) / 2
-    # From its start to its last rotation, an activity takes six turns of all open activities: six tenths of its
-    # lifetime.
-    opened = max(64, round(rate * lifetime / 10))
-    key = prepare(bench, lifetime)
-    service = start(bench, lifetime)
-    note(f"   {rate:.0f}/s for {bench.options.minutes:g} minutes; activities live {lifetime:g} s, {opened} are open")
-    counters = {"the service": service.cpu, "Postgres": bench.database.cpu}
+    lives = Lives(bench, max(2, seconds / 12))
+    counters = {"the service": lives.service.cpu, "Postgres": bench.database.cpu}
     before = {name: count() for name, count in counters.items()}
     with AutovacuumWatch(bench.database) as watch:
-        # Each part starts new activities. Open activities of the previous part expire meanwhile.
-        results = [
-            bench.load("soak", "life", seconds=seconds / PARTS, key=key, rate=rate, open=opened, first=part * PART,
-                       is_refusable=True) for part in range(PARTS)
-        ]
+        results = [lives.run(seconds / PARTS) for _ in range(PARTS)]
     note(f"   p99 of each sixth, µs: {' '.join(str(result['p99']) for result in results)}")
     note(f"   CPU seconds: {', '.join(f'{name} {count() - before[name]:.0f}' for name, count in counters.items())}")
-    note("   resident memory, now and at its highest, MiB: {:.0f}, {:.0f}".format(*service.memory()))
+    note("   resident memory, now and at its highest, MiB: {:.0f}, {:.0f}".format(*lives.service.memory()))
     bench.end("soak")
     note(f"   {CLEANING.split('SELECT ')[1].split(chr(10))[0]}")
     note(bench.database.psql("-Atc", CLEANING, database=DATABASE))
