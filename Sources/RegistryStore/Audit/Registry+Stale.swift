@@ -23,9 +23,10 @@ extension Registry {
         }
     }
 
-    /// The number of tokens that a purge would drop, and a sample.
+    /// The number of tokens that a purge would drop, and a sample if wanted.
     package func countStaleTokens(
         _ filter: StaleFilter = StaleFilter(),
+        hasSample: Bool = true,
         searchTime: Duration = Registry.searchTime,
         in scope: Scope
     ) async throws -> StaleCounts {
@@ -41,6 +42,7 @@ extension Registry {
             counts.isComplete = next == nil
             return counts
         }
+        guard hasSample else { return counts }
         counts.sample = try await staleTokens(filter, limit: 10, searchTime: searchTime, in: scope).items
         return counts
     }

@@ -11,13 +11,11 @@ OVERDUE = "SELECT count(*) FROM activities WHERE ended_at IS NULL AND expiry_rec
 
 
 def pinned(bench):
-    """Six parts of --minutes have the snapshot. The part before them is the measure; the part before that lets the tables and
-    the log's files reach their size."""
-    seconds = bench.options.minutes * 60 / soak.PARTS
-    lives = soak.Lives(bench, max(2, seconds / 2))
+    """The snapshot is kept for six parts, which are compared with the part before. The first part of all fills the tables."""
+    lives = soak.Lives(bench)
 
     def parts(count):
-        results = [lives.run(seconds) for _ in range(count)]
+        results = [lives.run() for _ in range(count)]
         note(f"   expired without a record: {bench.database.psql('-Atc', OVERDUE, database=soak.DATABASE).strip()}")
         return [result["p99"] for result in results]
 
@@ -36,7 +34,7 @@ def pinned(bench):
     note(f"   p99 of each part, µs: before {calm}; during {during}; after {after}")
     bench.table.add(f"lives, p99 µs: highest part of {bench.options.minutes:g} minutes with an old snapshot, and before",
                     max(during), calm, max(during) / calm, 1.5, lower_is_better=True)
-    # The soak permits the same growth in the same time.
+    # The soak permits this growth within --minutes.
     bench.table.add("lives, p99 µs: second part after the snapshot, and before", after[-1], calm, after[-1] / calm, 1.3,
                     lower_is_better=True)
 

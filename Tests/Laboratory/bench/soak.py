@@ -29,11 +29,13 @@ CHECKPOINTS = "5min"
 class Lives:
     """Activities that start, rotate, and end or expire, at half of the service's highest rate."""
 
-    def __init__(self, bench, lifetime):
+    def __init__(self, bench):
         bench.stop()
         bench.database.shut_down()
         bench.database.start(checkpoint_timeout=CHECKPOINTS)
         self.bench = bench
+        self.seconds = bench.options.minutes * 60 / PARTS
+        lifetime = max(2, self.seconds / 2)
         self.rate = peak(bench) / 2
         # From its start to its last rotation, an activity takes six turns of all open activities: six tenths of its
         # lifetime.
@@ -43,20 +45,20 @@ class Lives:
         self.parts = 0
         note(f"   {self.rate:.0f}/s; activities live {lifetime:g} s, {self.open} are open")
 
-    def run(self, seconds):
-        """Starts new activities. Open activities of the run before expire meanwhile."""
+    def run(self):
+        """Runs one part, which starts new activities. Open activities of the part before expire meanwhile."""
         self.parts += 1
-        return self.bench.load("soak", "life", seconds=seconds, key=self.key, rate=self.rate, open=self.open,
+        return self.bench.load("soak", "life", seconds=self.seconds, key=self.key, rate=self.rate, open=self.open,
                                first=self.parts * PART, is_refusable=True)
 
 
 def soak(bench):
     seconds = bench.options.minutes * 60
-    lives = Lives(bench, max(2, seconds / 12))
+    lives = Lives(bench)
     counters = {"the service": lives.service.cpu, "Postgres": bench.database.cpu}
     before = {name: count() for name, count in counters.items()}
     with AutovacuumWatch(bench.database) as watch:
-        results = [lives.run(seconds / PARTS) for _ in range(PARTS)]
+        results = [lives.run() for _ in range(PARTS)]
     note(f"   p99 of each sixth, µs: {' '.join(str(result['p99']) for result in results)}")
     note(f"   CPU seconds: {', '.join(f'{name} {count() - before[name]:.0f}' for name, count in counters.items())}")
     note("   resident memory, now and at its highest, MiB: {:.0f}, {:.0f}".format(*lives.service.memory()))

@@ -44,8 +44,8 @@ extension ConsoleCall {
         let tokens = try await registry.counts(in: scope).tokens
         let next = page.next?.cursor(of: list, in: scope)
         var fields: TemplateContext = [
-            "counts": try await registry.countStaleTokens(searchTime: Self.searchTime, in: scope), "heat": tokens,
-            "ages": Self.ages(of: tokens), "tokens": page.items, "asked": question.words,
+            "counts": try await registry.countStaleTokens(hasSample: false, searchTime: Self.searchTime, in: scope),
+            "heat": tokens, "ages": Self.ages(of: tokens), "tokens": page.items, "asked": question.words,
             "goesOn": next != nil && page.items.isEmpty,
             "nextPath": next.map { link.page("stale", question.parameters + [("cursor", $0)]) },
             "purgePath": link.page("stale/purge", question.parameters),
