@@ -68,8 +68,7 @@ import Testing
 
     @Test func `After the correction of a clock that was ahead, no time stays in the future`() {
         var clock = ObservationClock()
-        let early = clock.observe(.at(0, ahead: 86_400))
-        clock.sends(early)
+        clock.sends(clock.observe(.at(0, ahead: 86_400)))
         #expect(clock.observe(.at(10, boot: "boot-2")) > .at(86_400), "until the registry was heard")
         #expect(clock.correct(by: .at(10), at: .at(10), elapsed: .zero) == .zero)
         clock.moved(latest: nil)

@@ -185,7 +185,7 @@ extension CostTable {
     static func sweep(_ task: SweepTask) -> Make {
         { meter in
             let swept = try await meter.registry.sweep(task, limit: meter.count, in: meter.scope)
-            #expect(swept == meter.count)
+            #expect(swept.count == meter.count)
         }
     }
 

@@ -55,7 +55,7 @@ extension Fixture {
         for (table, columns) in columns { try await database.age(table, columns, by: interval) }
     }
 
-    func sweep(_ task: SweepTask) async throws -> Int { try await registry.sweep(task, limit: 100, in: scope) }
+    func sweep(_ task: SweepTask) async throws -> Int { try await registry.sweep(task, limit: 100, in: scope).count }
 
     func report(_ token: Int, _ status: Int, _ reason: String? = nil, at time: Date? = nil) async throws
         -> FeedbackAction

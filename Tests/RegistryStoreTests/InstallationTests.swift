@@ -133,7 +133,7 @@ import Testing
         try await phone.age(by: "91 days")
         var count = 0
         try await until {
-            count += try await phone.registry.sweep(.installations, limit: 4, in: phone.scope)
+            count += try await phone.registry.sweep(.installations, limit: 4, in: phone.scope).count
             return count == 3
         }
         #expect(try await phone.rows(in: "installations") == 10)

@@ -188,9 +188,7 @@ import Testing
         async throws
     {
         guard case .start(.sample(1), let lease, let replaced) = try await plan.step("plan-1", change: TestPlan.renew)
-        else {
-            throw TestPlan.Unexpected()
-        }
+        else { throw TestPlan.Unexpected() }
         #expect(replaced?.activityID == .sample("a-1") && replaced?.token == .sample(11))
         let minutes = lease.leasedUntil.date.timeIntervalSinceNow / 60
         #expect(minutes > 9 && minutes <= 10)

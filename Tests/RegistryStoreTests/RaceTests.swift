@@ -155,11 +155,7 @@ import Testing
     @Test func `Requests of one alias identity race, and one activity remains`() async throws {
         let identity = activity.identity("match-7")
         try await race { task, round in
-            if task == 0 {
-                try await identity.end()
-            } else {
-                _ = try await identity.post(round * Self.tasks + task)
-            }
+            if task == 0 { try await identity.end() } else { _ = try await identity.post(round * Self.tasks + task) }
         }
         #expect(try await identity.tokens().count <= 1)
     }

@@ -38,11 +38,28 @@ import Testing
         let registries = (0..<4).map { _ in activity.database.anotherRegistry(maximumConnections: 2) }
         let totals = try await concurrently(registries) { registry in
             var total = 0
-            for _ in 0..<20 { total += try await registry.sweep(.expiry, limit: 5, in: activity.scope) }
+            for _ in 0..<20 { total += try await registry.sweep(.expiry, limit: 5, in: activity.scope).count }
             return total
         }
         #expect(totals.reduce(0, +) == 60)
         #expect(try await activity.count("SELECT count(*) FROM events WHERE type = 'expired'") == 60)
+    }
+
+    @Test(arguments: [SweepTask.expiry, .tombstones])
+    func `A page starts at the given expiry`(_ task: SweepTask) async throws {
+        for (number, minutes) in [9.0, 8, 7, 6].enumerated() {
+            try await activity.another("a\(number)").register(number, at: .minutesAgo(minutes))
+        }
+        try await activity.age(by: "30 days")
+        if task == .tombstones { #expect(try await activity.sweep(.expiry) == 4) }
+        let sweep = { (limit: Int, start: Timestamp?) in
+            try await activity.registry.sweep(task, limit: limit, from: start, in: activity.scope)
+        }
+        let first = try await sweep(2, nil)
+        let last = try await sweep(1, try #require(first.start) + .seconds(150))
+        #expect((first.count, last.count) == (2, 1))
+        #expect(try await sweep(2, last.start).count == 0)
+        #expect(try await sweep(2, first.start).count == 1)
     }
 
     @Test func `A sweep skips locked rows`() async throws {

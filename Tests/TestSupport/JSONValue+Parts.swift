@@ -15,6 +15,4 @@ extension JSONValue {
     package static func minutesAgo(_ minutes: Double) -> JSONValue { .string(RFC3339.format(.minutesAgo(minutes))) }
 }
 
-extension PushToken {
-    package var hexadecimal: String { Hexadecimal.encode(bytes) }
-}
+extension PushToken { package var hexadecimal: String { Hexadecimal.encode(bytes) } }

@@ -118,6 +118,4 @@ extension PostgresSession {
     }
 }
 
-extension Logger {
-    package static var silent: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
-}
+extension Logger { package static var silent: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } } }

@@ -12,7 +12,7 @@ ON CONFLICT (scope_id, erased_digest) DO UPDATE SET erased_at = excluded.erased_
 
 -- name: erasure.count-writers
 -- Counts writing transactions that began before a time and may have missed a commit. A statement locks its tables
--- before it takes its snapshot, so a transaction with an older snapshot already holds the lock.
+-- before it takes its snapshot, so a transaction with an older snapshot already holds the lock. Reads many rows.
 SELECT count(*) AS count
 FROM pg_locks l
 JOIN pg_stat_activity s ON s.pid = l.pid

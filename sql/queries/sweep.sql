@@ -5,10 +5,10 @@
 -- Locks a page of expired activities without a recorded expiry. Index: activities_running.
 SELECT a.ctid AS row_position, a.*
 FROM activities a
-WHERE a.scope_id = :scope AND a.ended_at IS NULL AND a.expiry_recorded_at IS NULL AND a.expires_at <= now()
+WHERE a.scope_id = :scope AND a.ended_at IS NULL AND a.expiry_recorded_at IS NULL
+    AND a.expires_at BETWEEN coalesce(:start::timestamptz, '-infinity') AND now()
 ORDER BY a.expires_at
-LIMIT :limit
-FOR UPDATE SKIP LOCKED;
+LIMIT :limit FOR UPDATE SKIP LOCKED;
 
 -- name: sweep.count-overdue
 -- Counts expired activities without a recorded expiry up to a limit, and reads the time since the first expiry.
@@ -34,7 +34,7 @@ WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids);
 SELECT a.ctid AS row_position, a.*
 FROM activities a
 WHERE a.scope_id = :scope AND (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
-    AND a.expires_at <= now() - :retention::interval
+    AND a.expires_at BETWEEN coalesce(:start::timestamptz, '-infinity') AND now() - :retention::interval
     AND (a.touched_at > now() - :retention::interval) IS NOT TRUE
 ORDER BY a.expires_at
 LIMIT :limit

@@ -93,13 +93,14 @@ struct Sweeper: Service {
 
     private func sweep(_ scope: Scope) async throws {
         for task in SweepTask.allCases {
-            var total = 0
+            var (total, position) = (0, nil as Timestamp?)
             while true {
                 let start = ContinuousClock.now
-                let count = try await registry.sweep(task, limit: Self.pageSize, in: scope)
-                metrics.counter(.sweptRows, [("task", task.rawValue)]).increment(by: count)
-                total += count
-                guard count == Self.pageSize else { break }
+                let page = try await registry.sweep(task, limit: Self.pageSize, from: position, in: scope)
+                metrics.counter(.sweptRows, [("task", task.rawValue)]).increment(by: page.count)
+                total += page.count
+                position = page.start
+                guard page.count == Self.pageSize else { break }
                 try await Task.sleep(for: (ContinuousClock.now - start) * Self.rest)
             }
             guard total > 0 else { continue }

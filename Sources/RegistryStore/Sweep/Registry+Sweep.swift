@@ -15,6 +15,14 @@ package enum SweepTask: String, Sendable, Hashable, CaseIterable {
     case leases
 }
 
+package struct SweepPage: Sendable, Hashable {
+    /// Rows done; fewer than the limit if the rest is done or locked.
+    package let count: Int
+    /// The first expiry of the page's activities. The next page starts here. If an old snapshot keeps the rows of earlier
+    /// pages, it need not read them again.
+    package let start: Timestamp?
+}
+
 package struct OverdueExpiry: Sendable, Hashable {
     package let count: Int
     /// The time since the first expiry, by Postgres's clock.
@@ -37,37 +45,48 @@ extension Registry {
         }
     }
 
-    /// - Returns: the number of rows done; fewer than `limit` if the rest is done or locked.
-    package func sweep(_ task: SweepTask, limit: Int, in scope: Scope) async throws -> Int {
+    /// - Parameter start: the ``SweepPage/start`` of the page before; nil for the first page.
+    package func sweep(_ task: SweepTask, limit: Int, from start: Timestamp? = nil, in scope: Scope) async throws
+        -> SweepPage
+    {
         let settings = scope.app.settings
         let page: QueryValues = ["scope": scope.id, "limit": limit]
         let old = page + ["retention": settings.tombstoneRetention]
         let silent =
             page + ["event_retention": settings.eventRetention, "tombstone_retention": settings.tombstoneRetention]
         return try await write { session in
-            switch task {
-            case .expiry: try scope.sweepExpiry(page, session)
-            case .tombstones: try scope.sweepTombstones(old, limit: limit, session)
-            case .values:
-                try max(
-                    session.run("sweep.delete-unclaimed-values", old).affectedRows,
-                    session.run("sweep.delete-unheld-values", silent).readCount()
-                )
-            case .identities:
-                try session.run("sweep.delete-identities", old + ["lifetime": settings.activityLifetime]).affectedRows
-            case .removals: try session.run("sweep.delete-removed-tokens", old).affectedRows
-            case .installations: try scope.sweepInstallations(silent, session)
-            case .leases: try session.run("sweep.delete-leases", page).affectedRows
-            }
+            var start = start
+            let count =
+                switch task {
+                case .expiry: try scope.sweepExpiry(page, from: &start, session)
+                case .tombstones: try scope.sweepTombstones(old, from: &start, limit: limit, session)
+                case .values:
+                    try max(
+                        session.run("sweep.delete-unclaimed-values", old).affectedRows,
+                        session.run("sweep.delete-unheld-values", silent).readCount()
+                    )
+                case .identities:
+                    try session.run("sweep.delete-identities", old + ["lifetime": settings.activityLifetime])
+                        .affectedRows
+                case .removals: try session.run("sweep.delete-removed-tokens", old).affectedRows
+                case .installations: try scope.sweepInstallations(silent, session)
+                case .leases: try session.run("sweep.delete-leases", page).affectedRows
+                }
+            return SweepPage(count: count, start: start)
         }
     }
 }
 
 extension Scope {
     /// After this, resolve no longer reads the activities' aliases.
-    fileprivate func sweepExpiry(_ page: QueryValues, _ session: borrowing PostgresSession) throws -> Int {
+    fileprivate func sweepExpiry(
+        _ page: QueryValues,
+        from start: inout Timestamp?,
+        _ session: borrowing PostgresSession
+    ) throws -> Int {
         try session.transaction { transaction in
-            let expired = try transaction.run("sweep.lock-expired", page).decode(Activity.self)
+            let expired = try transaction.run("sweep.lock-expired", page + ["start": start]).decode(Activity.self)
+            start = expired.first?.expiresAt
             let changes =
                 [Query("sweep.record-expiry")(["scope": id, "ids": expired.map(\.id)])]
                 + expired.deletionOfAliases(areClosed: true, in: self)
@@ -79,11 +98,13 @@ extension Scope {
 
     fileprivate func sweepTombstones(
         _ page: QueryValues,
+        from start: inout Timestamp?,
         limit: Int,
         _ session: borrowing PostgresSession
     ) throws -> Int {
         try session.transaction { transaction in
-            let tombstones = try transaction.run("sweep.lock-tombstones", page).decode(Activity.self)
+            let tombstones = try transaction.run("sweep.lock-tombstones", page + ["start": start]).decode(Activity.self)
+            start = tombstones.first?.expiresAt
             guard !tombstones.isEmpty else { return 0 }
             let values = try transaction.execute(deleteValues(of: tombstones.map(\.id))).readCount()
             let isLast = values < Registry.tokenPageSize

@@ -266,8 +266,7 @@ import Testing
 
     @Test func `C7: an activity from the stream stays listed even if ActivityKit's list lacks it`() async {
         let watched = await WatchedPhone.settled()
-        let activity = FakeActivity("a-1", token: "aa")
-        watched.type.newStreams.send(activity)
+        watched.type.newStreams.send(FakeActivity("a-1", token: "aa"))
         #expect(await watched.next().report.registered == "a-1 aa")
         watched.phone.enterForeground()
         #expect(await watched.next().report.listed == ["a-1"])

@@ -165,8 +165,7 @@ struct RecipeScriptTests {
     }
 
     @Test func `The app's own registration takes over an imported token`() async throws {
-        let rows = [OneSignalExport.row(1, user: "u-1")]
-        _ = try await Self.convert(rows)
+        _ = try await Self.convert([OneSignalExport.row(1, user: "u-1")])
         try await file.load(into: database)
         #expect(try await Self.tokens("u-1").map(\.token) == [.sample(1)])
         let (scope, phone, time) = (try await database.scope(), InstallationHash.sample(77), Date.minutesAgo(5))
@@ -183,8 +182,7 @@ struct RecipeScriptTests {
     }
 
     @Test func `An imported token is not found by the name of an erased user`() async throws {
-        let rows = [OneSignalExport.row(1, user: "u-1")]
-        _ = try await Self.convert(rows)
+        _ = try await Self.convert([OneSignalExport.row(1, user: "u-1")])
         _ = try await database.registry.erase(.alias(.sample("userId", "u-1")), in: database.scope(), by: "test")
         let outcome = try await file.load(into: database)
         #expect(outcome.results.contains(#""taken":1,"refused":{""#), "\(outcome.results)")
