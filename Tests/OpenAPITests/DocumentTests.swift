@@ -123,8 +123,7 @@ extension DocumentTests {
         let ofSchema = json["examples"]?.elements ?? []
         guard let schema = json["schema"] else { return inner + ofSchema.map { (json, $0) } }
         let named = (json["examples"]?.members ?? [:]).compactMap { $0.value["value"] }
-        let single = json["example"].map(lines) ?? []
-        return inner + (named + single).map { (schema, $0) }
+        return inner + (named + (json["example"].map(lines) ?? [])).map { (schema, $0) }
     }
 
     private static func lines(of example: JSONValue) -> [JSONValue] {
@@ -138,8 +137,7 @@ extension DocumentTests {
 
     @Test func `Every route is documented, and every documented operation has a route`() {
         let documented = Self.document.operations.map { "\($0.method.uppercased()) \($0.path)" }
-        let routed = Route.all.map { "\($0.method.rawValue) \($0.template)" }
-        #expect(documented.sorted() == routed.sorted())
+        #expect(documented.sorted() == Route.all.map { "\($0.method.rawValue) \($0.template)" }.sorted())
     }
 
     @Test(arguments: document.operations.map(\.id))

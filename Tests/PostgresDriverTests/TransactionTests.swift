@@ -153,8 +153,7 @@ import Testing
     @Test func `Large pipelines do not deadlock`() async throws {
         try await withSession { session in
             let large = [UInt8](repeating: 7, count: 1 << 20)
-            let statements = (0..<12).map { SQL("SELECT \(large) || \([UInt8($0)])") }
-            let results = try session.pipeline(statements)
+            let results = try session.pipeline((0..<12).map { SQL("SELECT \(large) || \([UInt8($0)])") })
             for (index, result) in results.enumerated() {
                 let bytes = try result[0].decode([UInt8].self)
                 #expect(bytes.count == large.count + 1)

@@ -61,8 +61,7 @@ extension PushToken {
     init(hex: String) {
         self.init(
             stride(from: 0, to: hex.count, by: 2).map { start in
-                let digits = Array(hex)[start..<start + 2]
-                return UInt8(String(digits), radix: 16) ?? 0
+                return UInt8(String(Array(hex)[start..<start + 2]), radix: 16) ?? 0
             }
         )
     }

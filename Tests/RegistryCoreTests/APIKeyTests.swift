@@ -20,8 +20,7 @@ import Testing
     }
 
     @Test func `No two keys are equal`() {
-        let keys = (0..<1000).map { _ in APIKey(random: .client).text.revealed }
-        #expect(Set(keys).count == 1000)
+        #expect(Set((0..<1000).map { _ in APIKey(random: .client).text.revealed }).count == 1000)
     }
 
     @Test func `Typing errors in a key are detected`() {

@@ -31,8 +31,7 @@ import Testing
     @Test func `Further requests of a connection count like connections, until they or it end`() throws {
         var table = Table(most: 12, mostOfNetwork: 3)
         let slot = try #require(try Self.admit(0, from: "192.0.2.1", to: &table)).slot
-        let isWithinLimit = [1, 1, 1, -1].map { table.addRequests($0, to: slot) }
-        #expect(isWithinLimit == [true, true, false, true])
+        #expect([1, 1, 1, -1].map { table.addRequests($0, to: slot) } == [true, true, false, true])
         #expect(try Self.admit(1, from: "192.0.2.1", to: &table) == nil)
         table.remove(slot)
         for number in 0..<3 { #expect(try Self.admit(number, from: "192.0.2.1", to: &table) != nil) }

@@ -14,8 +14,7 @@ import Testing
         + "Transfer-Encoding: chunked\r\n\r\n"
 
     private static func line(_ token: Int, _ status: Int) -> String {
-        let hex = PushToken.sample(token).hexadecimal
-        return #"{"token":"\#(hex)","status":\#(status)}"# + "\n"
+        return #"{"token":"\#(PushToken.sample(token).hexadecimal)","status":\#(status)}"# + "\n"
     }
 
     private static func chunk(_ text: String) -> String { String(text.utf8.count, radix: 16) + "\r\n" + text + "\r\n" }

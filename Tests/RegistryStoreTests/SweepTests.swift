@@ -47,9 +47,7 @@ import Testing
 
     @Test(arguments: [SweepTask.expiry, .tombstones])
     func `A page starts at the given expiry`(_ task: SweepTask) async throws {
-        for (number, minutes) in [9.0, 8, 7, 6].enumerated() {
-            try await activity.another("a\(number)").register(number, at: .minutesAgo(minutes))
-        }
+        for age in 6...9 { try await activity.another("a\(age)").register(age, at: .minutesAgo(Double(age))) }
         try await activity.age(by: "30 days")
         if task == .tombstones { #expect(try await activity.sweep(.expiry) == 4) }
         let sweep = { (limit: Int, start: Timestamp?) in
@@ -60,6 +58,21 @@ import Testing
         #expect((first.count, last.count) == (2, 1))
         #expect(try await sweep(2, last.start).count == 0)
         #expect(try await sweep(2, first.start).count == 1)
+    }
+
+    @Test func `A sweep starts at the first expiry that the latest count found`() async throws {
+        try await activity.register(1, at: .minutesAgo(5))
+        try await activity.age(by: "9 hours")
+        #expect(try await activity.sweep(.expiry) == 1)
+        let (registry, scope) = (activity.registry, activity.scope)
+        try await registry.counts(in: scope)
+        try await activity.database.run("UPDATE activities SET expiry_recorded_at = NULL")
+        for searchesAll in [false, true] {
+            try await activity.database.run("UPDATE counts SET counted_at = earlier(counted_at, '1 minute')")
+            try await registry.counts(in: scope, searchesAll: searchesAll)
+            #expect(try await registry.overdueExpiry(in: scope)?.count == (searchesAll ? 1 : nil))
+            #expect(try await activity.sweep(.expiry) == (searchesAll ? 1 : 0))
+        }
     }
 
     @Test func `A sweep skips locked rows`() async throws {

@@ -95,8 +95,8 @@ WHERE c.relkind = 'r' AND c.oid = ANY(ARRAY(
 
 -- name: counts.insert
 -- Stores the counts of this minute, unless another instance was first. Index: counts_pkey.
-INSERT INTO counts (scope_id, counted_at, is_estimated, ages)
-VALUES (:scope, date_trunc('minute', now()), :is_estimated, :ages)
+INSERT INTO counts (scope_id, counted_at, is_estimated, ages, swept_to)
+VALUES (:scope, date_trunc('minute', now()), :is_estimated, :ages, :swept_to)
 ON CONFLICT DO NOTHING;
 
 -- name: counts.read-latest

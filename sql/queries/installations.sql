@@ -32,8 +32,7 @@ CROSS JOIN LATERAL (
     FROM installation_tokens its
     WHERE its.scope_id = :scope AND its.installation_hash = v.installation_hash AND its.kind = v.installation_kind
         AND its.token_digest = v.token_digest AND its.token IS NOT NULL
-    LIMIT 1
-    FOR UPDATE
+    LIMIT 1 FOR UPDATE
 ) AS r
 CROSS JOIN LATERAL (
     SELECT its.subject, its.aliases, its.aliases_observed_at
@@ -58,8 +57,7 @@ CROSS JOIN LATERAL (
     FROM installation_tokens its
     WHERE its.scope_id = :scope AND NOT its.has_one_owner AND its.token_digest = n.token_digest
         AND its.token IS NOT NULL
-    ORDER BY its.withheld IS NOT NULL LIMIT :limit
-    FOR UPDATE
+    ORDER BY its.withheld IS NOT NULL LIMIT :limit FOR UPDATE
 ) AS r
 CROSS JOIN LATERAL (
     SELECT its.subject, its.aliases, its.aliases_observed_at

@@ -121,8 +121,7 @@ CROSS JOIN LATERAL (
     FROM start_leases its
     WHERE its.scope_id = :scope AND its.installation_hash = q.installation_hash AND its.kind = :kind
         AND its.value = :value
-    LIMIT 1
-    FOR UPDATE
+    LIMIT 1 FOR UPDATE
 ) AS l;
 
 -- name: plan.lock-leases-by-id
@@ -147,8 +146,7 @@ CROSS JOIN LATERAL (
     FROM start_leases its
     WHERE its.scope_id = :scope AND its.installation_hash = q.installation_hash AND its.kind = q.kind
         AND its.value = q.value AND its.lease_id = q.lease_id
-    LIMIT 1
-    FOR UPDATE
+    LIMIT 1 FOR UPDATE
 ) AS l;
 
 -- name: plan.insert-leases

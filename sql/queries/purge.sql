@@ -28,8 +28,7 @@ CROSS JOIN LATERAL (
     SELECT its.ctid AS row_position, its.*
     FROM installation_tokens its
     WHERE its.scope_id = :scope AND its.kind = :kind AND its.token_number = named.number AND its.token_number > 0
-    LIMIT 1
-    FOR UPDATE
+    LIMIT 1 FOR UPDATE
 ) AS r;
 
 -- name: purge.delete-tokens

@@ -2,24 +2,28 @@
 -- It waits only for a tombstone's values, because no later query would find values left behind.
 
 -- name: sweep.lock-expired
--- Locks a page of expired activities without a recorded expiry. Index: activities_running.
+-- Locks a page of expired activities without a recorded expiry. Indexes: activities_running, counts_pkey.
 SELECT a.ctid AS row_position, a.*
 FROM activities a
-WHERE a.scope_id = :scope AND a.ended_at IS NULL AND a.expiry_recorded_at IS NULL
-    AND a.expires_at BETWEEN coalesce(:start::timestamptz, '-infinity') AND now()
+WHERE a.scope_id = :scope AND a.ended_at IS NULL AND a.expiry_recorded_at IS NULL AND a.expires_at <= now()
+    AND a.expires_at >= coalesce(:start::timestamptz, (
+        SELECT c.swept_to FROM counts c WHERE c.scope_id = :scope ORDER BY c.counted_at DESC LIMIT 1
+    ), '-infinity')
 ORDER BY a.expires_at
 LIMIT :limit FOR UPDATE SKIP LOCKED;
 
 -- name: sweep.count-overdue
 -- Counts expired activities without a recorded expiry up to a limit, and reads the time since the first expiry.
--- Reads many rows. Index: activities_running.
-SELECT count(*) AS count, now() - min(o.expires_at) AS age
+-- Reads many rows. Indexes: activities_running, counts_pkey.
+SELECT count(*) AS count, now() - min(o.expires_at) AS age, coalesce(min(o.expires_at), now()) AS swept_to
 FROM (
     SELECT a.expires_at
     FROM activities a
     WHERE a.scope_id = :scope AND a.ended_at IS NULL AND a.expiry_recorded_at IS NULL AND a.expires_at <= now()
-    ORDER BY a.expires_at
-    LIMIT :limit
+        AND a.expires_at >= coalesce(:start::timestamptz, (
+            SELECT c.swept_to FROM counts c WHERE c.scope_id = :scope ORDER BY c.counted_at DESC LIMIT 1
+        ), '-infinity')
+    ORDER BY a.expires_at LIMIT :limit
 ) AS o;
 
 -- name: sweep.record-expiry
@@ -37,8 +41,7 @@ WHERE a.scope_id = :scope AND (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS
     AND a.expires_at BETWEEN coalesce(:start::timestamptz, '-infinity') AND now() - :retention::interval
     AND (a.touched_at > now() - :retention::interval) IS NOT TRUE
 ORDER BY a.expires_at
-LIMIT :limit
-FOR UPDATE SKIP LOCKED;
+LIMIT :limit FOR UPDATE SKIP LOCKED;
 
 -- name: sweep.delete-values
 -- Deletes a page of locked activities' values, and returns its size. Keeps values that installations claim too.

@@ -94,8 +94,10 @@ package struct Counts: Sendable, Hashable, DecodableRow {
 extension Registry {
     /// The counts of this minute, computed and stored if missing. If several instances count at once, all return the
     /// counts stored first.
+    ///
+    /// - Parameter searchesAll: whether also to find unrecorded expiries before those that the last count found.
     @discardableResult
-    package func counts(in scope: Scope) async throws -> Counts {
+    package func counts(in scope: Scope, searchesAll: Bool = Int.random(in: 0..<60) == 0) async throws -> Counts {
         try await write { session in
             let latest: QueryValues = ["scope": scope.id]
             let current = try session.run("counts.read-latest", latest).decode { row in
@@ -105,8 +107,10 @@ extension Registry {
             var count = Count(scope: scope)
             try count.addActivities(session)
             try count.addTokens(session)
+            let overdue = try session.execute(Query.countOverdue(in: scope.id, from: searchesAll ? .distantPast : nil))
             let counts: QueryValues = [
                 "scope": scope.id, "is_estimated": count.isEstimated, "ages": Counts.json(count.ages),
+                "swept_to": try overdue.decode { try $0["swept_to"] as Timestamp }[0],
             ]
             _ = try session.pipeline([Query("counts.insert")(counts), Query("counts.thin-out")(latest)])
             // Another instance's counts if it was first.
@@ -142,7 +146,7 @@ extension Registry {
                 var totals = totals
                 let reads = part.flatMap { scope -> [SQL] in
                     let values: QueryValues = ["scope": scope.id]
-                    return [Query("counts.read-latest")(values), Query("sweep.count-overdue")(values + ["limit": 1])]
+                    return [Query("counts.read-latest")(values), Query.countOverdue(in: scope.id)]
                 }
                 let results = try session.pipeline(reads)
                 for (index, scope) in part.enumerated() {

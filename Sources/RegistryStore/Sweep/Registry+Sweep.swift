@@ -38,8 +38,8 @@ extension Registry {
     /// Expired activities without a recorded expiry; nil if none.
     package func overdueExpiry(in scope: Scope) async throws -> OverdueExpiry? {
         try await read { session in
-            let limit = OverdueExpiry.countLimit
-            return try session.run("sweep.count-overdue", ["scope": scope.id, "limit": limit]).decode { row in
+            let overdue = Query.countOverdue(in: scope.id, limit: OverdueExpiry.countLimit)
+            return try session.execute(overdue).decode { row in
                 try (row["age"] as Duration?).map { OverdueExpiry(count: try row["count"], age: $0) }
             }[0]
         }
@@ -124,6 +124,13 @@ extension Scope {
             _ = try transaction.pipeline(deletions, finishing: true)
             return hashes.count
         }
+    }
+}
+
+extension Query {
+    /// - Parameter start: the first expiry to count; nil for the one that the latest count found.
+    static func countOverdue(in scope: Int64, from start: Timestamp? = nil, limit: Int = 1) -> SQL {
+        Query("sweep.count-overdue")(["scope": scope, "start": start, "limit": limit])
     }
 }
 

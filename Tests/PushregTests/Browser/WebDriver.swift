@@ -14,8 +14,7 @@ final class WebDriver: Sendable {
     /// The paths of Debian's packages; nil unless both programs are installed.
     static var programs: (driver: String, browser: String)? {
         let (driver, browser) = ("/usr/bin/chromedriver", "/usr/bin/chromium")
-        let areThere = [driver, browser].allSatisfy(FileManager.default.isExecutableFile)
-        return areThere ? (driver, browser) : nil
+        return [driver, browser].allSatisfy(FileManager.default.isExecutableFile) ? (driver, browser) : nil
     }
 
     private init(driver: RunningProgram, address: String) { (self.driver, self.address) = (driver, address) }

@@ -46,8 +46,7 @@ import Testing
     private func callersAreRefusedInTime(by service: ServiceProcess) async throws {
         async let callers: [Void] = concurrently(0..<32) { caller in
             for number in 0..<3 {
-                let id = "during-\(caller)-\(number)"
-                let answer = try await service.register(id, number: 100 + caller)
+                let answer = try await service.register("during-\(caller)-\(number)", number: 100 + caller)
                 #expect(answer.status == 503)
                 #expect(answer.header("retry-after") != nil)
                 #expect(answer.duration < deadline)

@@ -52,16 +52,14 @@ final class ConsoleBrowser {
     {
         var all = fields
         if !cookies.isEmpty { all[.cookie] = cookies.map { "\($0)=\($1)" }.joined(separator: "; ") }
-        let whole = path.replacing("…", with: Self.scope)
-        let reply = try await server.send(method, whole, body, all)
+        let reply = try await server.send(method, path.replacing("…", with: Self.scope), body, all)
         for cookie in reply.fields[values: .setCookie] { take(cookie) }
         return reply
     }
 
     private func take(_ cookie: String) {
         let pair = cookie.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        let isGone = cookie.contains("Max-Age=0")
-        cookies[String(pair[0])] = isGone ? nil : String(pair[1])
+        cookies[String(pair[0])] = cookie.contains("Max-Age=0") ? nil : String(pair[1])
     }
 
     func setCookie(_ name: String, _ value: String?) { cookies[name] = value }

@@ -38,8 +38,7 @@ import Testing
             #expect(try await Self.follow(position, on: registry, in: scope) == "available")
         }
         // Like a restored backup or a promoted standby, the server recovers and continues on its own timeline.
-        let signal = cluster.directory.appendingPathComponent("data/recovery.signal")
-        try Data().write(to: signal)
+        try Data().write(to: cluster.directory.appendingPathComponent("data/recovery.signal"))
         try await cluster.run(settings: ["restore_command": "false"]) { registry in
             let scope = try await Self.register(3, on: registry)
             #expect(try await Self.follow(position, on: registry, in: scope) == "feed-reset")
