@@ -54,14 +54,14 @@ import Testing
     }
 
     /// Without the default partition, the search for its rows fails. Counts are not a part of a complete sweep.
-    @Test(arguments: [("events_default", false), ("counts", true)])
-    func `Partitions that cannot be created and failed counts stop no sweep`(_ table: String, _ isComplete: Bool)
+    @Test(arguments: [("events_default RENAME TO elsewhere", false), ("counts ADD CHECK (counted_at IS NULL)", true)])
+    func `Partitions that cannot be created and failed counts stop no sweep`(_ fault: String, _ isComplete: Bool)
         async throws
     {
         let database = try await TestDatabase.make()
         let scopes = try await apps(2, in: database)
         _ = try await database.registry.renewEventPartitions()
-        try await database.simple("ALTER TABLE \(table) RENAME TO elsewhere")
+        try await database.simple("ALTER TABLE \(fault)")
         await sweeper(database).sweepOnce()
         #expect(try await sweptScopes(database) == scopes.map(\.id))
         #expect(metrics.lastSweep?.isComplete == isComplete)
