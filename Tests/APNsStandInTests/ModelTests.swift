@@ -84,8 +84,7 @@ import Testing
         #expect(send(try request(issuedAt: Self.now.addingTimeInterval(1300)), after: 1300).status == 200)
         #expect(send(try request(), after: 3700) == PushResponse(403, "ExpiredProviderToken"))
         #expect(model.providerTokens.seen.map(\.isAccepted) == [true, false, true])
-        let stranger = ProviderKey()
-        let forged = "bearer \(try stranger.token(issuedAt: Self.now))"
+        let forged = "bearer \(try ProviderKey().token(issuedAt: Self.now))"
         #expect(send(try request("aa", "{}", ["authorization": forged])) == PushResponse(403, "InvalidProviderToken"))
     }
 

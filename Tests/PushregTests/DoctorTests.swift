@@ -214,11 +214,16 @@ import Testing
     }
 
     @Test func `A standby is found`() async throws {
-        let database = try await TestDatabase.make()
+        let (database, _) = try await TestDatabase.withScope()
         #expect(try await Self.findings(database.connectionString).all["postgres-read-only"] == nil)
         let schema = try await Self.schema(of: database)
         let options = " options='-csearch_path=\(schema) -cdefault_transaction_read_only=on'"
         #expect(try await Self.findings(database.connectionString + options).all["postgres-read-only"] != nil)
+        // Findings stay if a later query fails.
+        let lock = try await HeldTransaction("LOCK TABLE activities", in: database)
+        let found = try await Self.findings(database.connectionString + options)
+        try await lock.release()
+        #expect(found.status == 69 && found.all["postgres-read-only"] != nil, "\(found.all)")
     }
 
     @Test func `A delayed sweep is found`() async throws {

@@ -75,8 +75,7 @@ enum OwnerMatrix {
 
     static func parts(of name: String) -> (user: String?, installation: String?) {
         let parts = name.split(separator: "@").map(String.init)
-        let user = parts.first { ["u1", "u2"].contains($0) }
-        return (user, parts.last { ["x", "y", "z"].contains($0) })
+        return (parts.first { ["u1", "u2"].contains($0) }, parts.last { ["x", "y", "z"].contains($0) })
     }
 
     private static func table(_ text: String) -> Table {

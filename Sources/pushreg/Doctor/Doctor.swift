@@ -41,7 +41,7 @@ struct Doctor: AsyncParsableCommand {
         }
         if let signIn = settings.server.signIn { findings += [await .aboutSignIn(signIn)].compactMap(\.self) }
         do {
-            findings += try await database.withDatabase(.look) { try await Self.examine($0, settings) }
+            try await database.withDatabase(.look) { try await Self.examine($0, settings, &findings) }
         } catch let error where SharedSessions.caused(error) {
             findings.append(Finding(SharedSessions()))
         } catch {
@@ -60,15 +60,20 @@ struct Doctor: AsyncParsableCommand {
         Output.errors.note("Nothing is wrong with this installation.")
     }
 
-    private static func examine(_ database: Database, _ settings: ServiceSettings) async throws -> [Finding] {
-        var findings = try await database.findings()
+    /// If a query fails, earlier findings stay.
+    private static func examine(
+        _ database: Database,
+        _ settings: ServiceSettings,
+        _ findings: inout [Finding]
+    ) async throws {
+        findings += try await database.findings()
         // With one of these findings, queries about apps would fail.
         let codes = Set(findings.map(\.code))
         let hindrances: Set = [
             Finding.Code.schemaBehind, .schemaAhead, .schemaChanged, .databaseEncoding, .transactionPooler,
             .workerUnreachable,
         ]
-        guard codes.isDisjoint(with: hindrances) else { return findings }
+        guard codes.isDisjoint(with: hindrances) else { return }
         let interval = settings.server.sweepInterval
         for app in try await database.registry.apps() {
             let allowsInternal = settings.server.allowsInternalJWKS
@@ -78,12 +83,15 @@ struct Doctor: AsyncParsableCommand {
                 findings += try await database.registry.findings(in: scope, sweepInterval: interval)
             }
         }
-        return try await findings + database.registry.keys(of: nil).compactMap { Finding($0) }
+        findings += try await database.registry.keys(of: nil).compactMap { Finding($0) }
     }
 
     private static func remedy(_ status: CommandFailure.Status) -> String {
         status == .notPermitted
             ? "Use a Postgres user that may connect and that owns the registry's tables."
-            : "Start it, or correct its address: pushreg config print shows the database in use."
+            : """
+            Start it, correct its address, which pushreg config print shows, or end what keeps it busy, which \
+            pg_stat_activity shows.
+            """
     }
 }

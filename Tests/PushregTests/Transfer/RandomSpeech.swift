@@ -104,9 +104,7 @@ extension RandomSpeech {
     /// Metadata, sometimes with the maximum size or depth.
     mutating func metadata() throws -> String {
         switch Int.random(in: 0..<10, using: &self) {
-        case 0:
-            let numbers = repeatElement("1e18", count: 102).joined(separator: ",")
-            return #"{"a":[\#(numbers)]}"#
+        case 0: return #"{"a":[\#(repeatElement("1e18", count: 102).joined(separator: ","))]}"#
         case 1: return #"{"x":"\#(String(repeating: "y", count: Metadata.maximumBytes - 8))"}"#
         case 2: return #"{"d":\#(String(repeating: "[", count: 28) + String(repeating: "]", count: 28))}"#
         default:
