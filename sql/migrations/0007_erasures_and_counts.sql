@@ -24,7 +24,7 @@ CREATE TABLE counts (
     -- Counts by age group, by kind and state: {"activity": {"active": [2, 0, …]}, "update": {"current": [2, 0, …]}}. An
     -- activity's age begins at its start, a token's at its last confirmation. A missing kind or state counts 0.
     ages jsonb NOT NULL,
-    -- The first unrecorded expiry. Sweeps start here, because an old snapshot keeps the index entries of earlier ones.
+    -- The first unrecorded expiry, or now. Sweeps start here: an old snapshot keeps earlier entries in the index.
     swept_to timestamptz NOT NULL DEFAULT '-infinity',
     CONSTRAINT counts_pkey PRIMARY KEY (scope_id, counted_at)
 );
