@@ -88,9 +88,7 @@ package struct ProviderKey: Sendable {
     }
 }
 
-extension JSONValue {
-    var integer: Int? { if case .integer(let value) = self { Int(value) } else { nil } }
-}
+extension JSONValue { var integer: Int? { if case .integer(let value) = self { Int(value) } else { nil } } }
 
 /// The JWTs of one key that APNs has received, and the rules for them.
 package struct ProviderTokens: Sendable {

@@ -30,15 +30,11 @@ public struct ActivityUIDismissalPolicy: Equatable, Sendable {
     public static let immediate = ActivityUIDismissalPolicy(isImmediate: true)
 }
 
-public struct PushType: Equatable, Sendable {
-    public static let token = PushType()
-}
+public struct PushType: Equatable, Sendable { public static let token = PushType() }
 
 public enum ActivityStyle: Sendable { case standard, transient }
 
-public struct AlertConfiguration: Sendable {
-    public init() {}
-}
+public struct AlertConfiguration: Sendable { public init() {} }
 
 public final class ActivityAuthorizationInfo {
     public typealias ActivityEnablementUpdates = Updates<Bool>

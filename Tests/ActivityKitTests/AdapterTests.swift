@@ -173,17 +173,13 @@ protocol ExampleAttributes: ActivityAttributes where ContentState == ExampleCont
 
 struct ExampleContent: Codable, Hashable, Sendable {}
 
-struct RideAttributes: ExampleAttributes {
-    let rideID: String
-}
+struct RideAttributes: ExampleAttributes { let rideID: String }
 
 struct MatchAttributes: ExampleAttributes {}
 
 struct OwnAttributes: ExampleAttributes {}
 
-struct ScheduledAttributes: ExampleAttributes {
-    let kickOff: Date
-}
+struct ScheduledAttributes: ExampleAttributes { let kickOff: Date }
 
 struct StartedAttributes: ExampleAttributes {}
 

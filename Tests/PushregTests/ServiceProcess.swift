@@ -189,6 +189,4 @@ extension RunningProgram {
     }
 }
 
-extension TestDatabase {
-    var flags: [String] { ["--database-url", connectionString, "--unsafe-durability"] }
-}
+extension TestDatabase { var flags: [String] { ["--database-url", connectionString, "--unsafe-durability"] } }

@@ -73,9 +73,7 @@ extension Route {
     }
 }
 
-extension APIKey {
-    var fields: HTTPFields { .bearer(text.revealed) }
-}
+extension APIKey { var fields: HTTPFields { .bearer(text.revealed) } }
 
 extension Listener {
     static func run<Value>(

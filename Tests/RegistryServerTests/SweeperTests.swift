@@ -14,11 +14,13 @@ import Testing
         return Sweeper(registry: registry, interval: .seconds(60), logger: logger, metrics: metrics)
     }
 
-    private func apps(_ count: Int, in database: TestDatabase) async throws -> [Scope] {
+    private func apps(_ count: Int, activities: [String] = ["a"], in database: TestDatabase) async throws -> [Scope] {
         var scopes: [Scope] = []
         for number in 0..<count {
             let scope = try await database.scope("com.example.app\(number)")
-            try await database.registry.registerSample("a", token: number, minutesAgo: 5, in: scope)
+            for (token, activity) in activities.enumerated() {
+                try await database.registry.registerSample(activity, token: token, minutesAgo: 5, in: scope)
+            }
             scopes.append(scope)
         }
         let nineHoursAgo = "started_at = earlier(started_at, '9 hours'), expires_at = earlier(expires_at, '9 hours')"
@@ -65,6 +67,29 @@ import Testing
         await sweeper(database).sweepOnce()
         #expect(try await sweptScopes(database) == scopes.map(\.id))
         #expect(metrics.lastSweep?.isComplete == isComplete)
+    }
+
+    /// An interval of zero leaves time for one page of each part. A refused deletion is a part that fails.
+    @Test(arguments: [(Duration.zero, false), (.seconds(60), false), (.seconds(60), true)])
+    func `A backlog and a failing part delay no other part`(_ interval: Duration, _ isRefused: Bool) async throws {
+        let database = try await TestDatabase.make()
+        _ = try await apps(1, activities: ["a", "b", "c", "d"], in: database)
+        try await database.simple(
+            """
+            UPDATE activities SET token = NULL, expiry_recorded_at = now(), expires_at = earlier(expires_at, '30 days')
+                WHERE activity_id IN ('c', 'd');
+            CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
+            CREATE TRIGGER refusal BEFORE DELETE ON activities FOR EACH ROW WHEN (\(isRefused)) EXECUTE FUNCTION refuse();
+            """
+        )
+        let registry = database.registry
+        let logger = Logger.silent
+        await Sweeper(registry: registry, interval: interval, logger: logger, metrics: metrics, pageSize: 1).sweepOnce()
+        let (left, tombstones) = (interval == .zero ? 1 : 0, isRefused ? 2 : interval == .zero ? 1 : 0)
+        let count = { try await database.count("SELECT count(*) FROM activities WHERE \(unescaped: $0)") }
+        #expect(try await count("expiry_recorded_at IS NULL") == left)
+        #expect(try await count("activity_id IN ('c', 'd')") == tombstones)
+        #expect(metrics.lastSweep?.isComplete == !isRefused)
     }
 
     /// Without Postgres, each attempt may take a request's whole timeout.

@@ -39,9 +39,7 @@ import Testing
 
 }
 
-extension FeedbackOutcome {
-    var actions: [FeedbackAction] { results.map(\.action) }
-}
+extension FeedbackOutcome { var actions: [FeedbackAction] { results.map(\.action) } }
 
 @Suite(.timeLimit(.minutes(15))) struct FeedbackRaceTests {
     @Test(arguments: ["activities SET metadata_observed_at", "token_values SET delivered_at"], [410, 400])

@@ -95,9 +95,7 @@ struct PlayedService: Sendable {
     }
 }
 
-struct UnexpectedResponse: Error, CustomStringConvertible {
-    let description: String
-}
+struct UnexpectedResponse: Error, CustomStringConvertible { let description: String }
 
 /// Makes every 20th committed plan look as if Postgres had failed, so that the sender must repeat the same bytes.
 private final class LosingResponder: Sendable {

@@ -47,9 +47,7 @@ extension Process {
 }
 
 package enum Shell {
-    private struct Failed: Error, CustomStringConvertible {
-        let description: String
-    }
+    private struct Failed: Error, CustomStringConvertible { let description: String }
 
     /// - Returns: the script's output.
     /// - Throws: the script's output, if the script fails.

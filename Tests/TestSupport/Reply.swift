@@ -7,9 +7,7 @@ package struct Reply: Sendable {
     package var fields: HTTPFields
     package let body: [UInt8]
 
-    private struct Incomplete: Error, CustomStringConvertible {
-        let description: String
-    }
+    private struct Incomplete: Error, CustomStringConvertible { let description: String }
 
     package init(status: Int, fields: HTTPFields, body: [UInt8]) {
         (self.status, self.fields, self.body) = (status, fields, body)

@@ -3,9 +3,7 @@ import Foundation
 /// As in `TestScoping`.
 package typealias TestBody = @Sendable () async throws -> Void
 
-private struct NeverCameTrue: Error, CustomStringConvertible {
-    let description: String
-}
+private struct NeverCameTrue: Error, CustomStringConvertible { let description: String }
 
 /// Waits until a condition holds, with short pauses between the checks.
 ///

@@ -201,25 +201,15 @@ extension JSONObjectEncodable {
     package func encode(to json: inout JSONWriter) { json.object(writeMembers) }
 }
 
-extension String: JSONEncodable {
-    package func encode(to json: inout JSONWriter) { json.string(self) }
-}
+extension String: JSONEncodable { package func encode(to json: inout JSONWriter) { json.string(self) } }
 
-extension Bool: JSONEncodable {
-    package func encode(to json: inout JSONWriter) { json.bool(self) }
-}
+extension Bool: JSONEncodable { package func encode(to json: inout JSONWriter) { json.bool(self) } }
 
-extension Int: JSONEncodable {
-    package func encode(to json: inout JSONWriter) { json.integer(self) }
-}
+extension Int: JSONEncodable { package func encode(to json: inout JSONWriter) { json.integer(self) } }
 
-extension Int64: JSONEncodable {
-    package func encode(to json: inout JSONWriter) { json.integer(self) }
-}
+extension Int64: JSONEncodable { package func encode(to json: inout JSONWriter) { json.integer(self) } }
 
-extension Double: JSONEncodable {
-    package func encode(to json: inout JSONWriter) { json.double(self) }
-}
+extension Double: JSONEncodable { package func encode(to json: inout JSONWriter) { json.double(self) } }
 
 extension Date: JSONEncodable {
     /// RFC 3339 in UTC, rounded down to the millisecond.

@@ -145,9 +145,7 @@ extension Problem {
     static var invalidCredentials: Problem { Problem(.unauthenticated, "The credentials are not valid.") }
 }
 
-extension HTTPField.Name {
-    static let installationID = HTTPField.Name("X-Installation-Id")!
-}
+extension HTTPField.Name { static let installationID = HTTPField.Name("X-Installation-Id")! }
 
 enum Credentials: Sendable {
     case none

@@ -244,6 +244,4 @@ extension ListPosition {
     }
 }
 
-extension Alias {
-    func list(_ name: String) -> [String] { [name, kind.string, value.string] }
-}
+extension Alias { func list(_ name: String) -> [String] { [name, kind.string, value.string] } }

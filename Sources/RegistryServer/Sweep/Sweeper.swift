@@ -7,24 +7,26 @@ import ServiceLifecycle
 /// Stores counts of activities and tokens, records expiries, and deletes rows after their retention, in small steps.
 ///
 /// Correctness does not depend on its timing: expired tokens are withheld, swept or not. All instances share the work.
-/// Each page is a transaction that waits for no lock. An interrupted sweep continues with the next one.
+/// Each page is a transaction that waits for no lock. The next sweep continues an unfinished one.
 struct Sweeper: Service {
     let registry: Registry
     let interval: Duration
     let logger: Logger
     let metrics: RecordedMetrics
-
     /// Rows per transaction, kept low so other writers do not wait.
-    private static let pageSize = 500
+    var pageSize = 500
+
     /// The pause after a page, as a multiple of the page's duration, which grows under load.
     private static let rest = 2.0
 
     func run() async {
         await cancelWhenGracefulShutdown {
+            var start = ContinuousClock.now
             while true {
                 // Prevents instances that start together from sweeping together.
                 let jitter = Double.random(in: 0.5..<1.5)
-                guard (try? await Task.sleep(for: interval * jitter)) != nil else { return }
+                guard (try? await Task.sleep(until: start + interval * jitter)) != nil else { return }
+                start = .now
                 await sweepOnce()
             }
         }
@@ -36,8 +38,8 @@ struct Sweeper: Service {
     /// Failures in a row before a sweep is aborted, because each attempt can take as long as a request.
     private static let mostFailures = 5
 
-    /// Does all due work. A failure in one app is logged and left for the next sweep. The order of apps is random, so
-    /// that no app always follows the failing ones.
+    /// Works for the interval at most, or for a page of each part. A part that fails is logged and left for the next
+    /// sweep. The order of apps is random, so that no app always follows the failing ones.
     func sweepOnce() async {
         let start = ContinuousClock.now
         do {
@@ -47,8 +49,8 @@ struct Sweeper: Service {
                 APNSEnvironment.allCases.map { Scope(app: app, environment: $0) }
             }
             // For metrics and charts only, so a failure does not affect the sweep.
-            _ = try await attempt("counts of ", scopes, count)
-            let isSwept = try await attempt("", scopes, sweep)
+            _ = try await attempt(scopes, named: { "counts of \($0.place)" }, count)
+            let isSwept = try await sweep(scopes, until: start + interval)
             recordSweep(isComplete: isRenewed && isFreed && isSwept, since: start)
         } catch is CancellationError {
         } catch {
@@ -57,12 +59,15 @@ struct Sweeper: Service {
         }
     }
 
-    /// False after a failure. Skips the other scopes after ``mostFailures`` in a row.
-    private func attempt(_ kind: String, _ scopes: [Scope], _ body: (Scope) async throws -> Void) async throws -> Bool {
+    /// False after a failure. Skips the other parts after ``mostFailures`` in a row.
+    private func attempt<Part>(
+        _ parts: [Part],
+        named name: (Part) -> String,
+        _ body: (Part) async throws -> Void
+    ) async throws -> Bool {
         var (failures, isComplete) = (0, true)
-        for scope in scopes where failures < Self.mostFailures {
-            let part = "\(kind)\(scope.app.bundleID) \(scope.environment.rawValue)"
-            let isDone = try await attempt(part) { try await body(scope) }
+        for part in parts where failures < Self.mostFailures {
+            let isDone = try await attempt(name(part)) { try await body(part) }
             failures = isDone ? 0 : failures + 1
             isComplete = isComplete && isDone
         }
@@ -84,8 +89,7 @@ struct Sweeper: Service {
 
     private func recordSweep(isComplete: Bool, since start: ContinuousClock.Instant) {
         metrics.counter(isComplete ? .sweeps : .sweepFailures).increment()
-        let duration = ContinuousClock.now - start
-        metrics.lastSweep = Sweep(endedAt: Date(), duration: duration, isComplete: isComplete)
+        metrics.lastSweep = Sweep(endedAt: Date(), duration: ContinuousClock.now - start, isComplete: isComplete)
     }
 
     private func count(_ scope: Scope) async throws {
@@ -94,26 +98,41 @@ struct Sweeper: Service {
         try await Task.sleep(for: (ContinuousClock.now - start) * Self.rest)
     }
 
-    private func sweep(_ scope: Scope) async throws {
-        for task in SweepTask.allCases {
-            var (total, position) = (0, nil as Timestamp?)
-            while true {
+    /// Does a page of each part in turn, so that no backlog delays another part.
+    private func sweep(_ scopes: [Scope], until end: ContinuousClock.Instant) async throws -> Bool {
+        var parts = SweepTask.allCases.flatMap { task in scopes.map { SweepPart(task: task, scope: $0) } }
+        var (rows, isComplete) = ([:] as [String: Int], true)
+        repeat {
+            var unfinished: [SweepPart] = []
+            let isDone = try await attempt(parts, named: \.name) { part in
                 let start = ContinuousClock.now
-                let page = try await registry.sweep(task, limit: Self.pageSize, from: position, in: scope)
-                metrics.counter(.sweptRows, [("task", task.rawValue)]).increment(by: page.count)
-                total += page.count
-                position = page.start
-                guard page.count == Self.pageSize else { break }
+                let page = try await registry.sweep(part.task, limit: pageSize, from: part.start, in: part.scope)
+                metrics.counter(.sweptRows, [("task", part.task.rawValue)]).increment(by: page.count)
+                rows[part.name, default: 0] += page.count
+                guard page.count == pageSize else { return }
+                unfinished.append(SweepPart(task: part.task, scope: part.scope, start: page.start))
                 try await Task.sleep(for: (ContinuousClock.now - start) * Self.rest)
             }
-            guard total > 0 else { continue }
-            let place: Logger.Metadata = [
-                "app": "\(scope.app.bundleID)", "environment": "\(scope.environment.rawValue)",
-            ]
-            logger.info("swept", metadata: place.merging(["task": "\(task.rawValue)", "rows": "\(total)"]) { $1 })
+            isComplete = isComplete && isDone
+            parts = unfinished
+        } while !parts.isEmpty && ContinuousClock.now < end
+        for (part, rows) in rows where rows > 0 {
+            logger.info("swept", metadata: ["part": "\(part)", "rows": "\(rows)"])
         }
+        return isComplete
     }
 }
+
+private struct SweepPart {
+    let task: SweepTask
+    let scope: Scope
+    /// The start of the next page.
+    var start: Timestamp?
+
+    var name: String { "\(task.rawValue) of \(scope.place)" }
+}
+
+extension Scope { fileprivate var place: String { "\(app.bundleID) \(environment.rawValue)" } }
 
 struct Sweep: Sendable, Hashable {
     let endedAt: Date

@@ -91,6 +91,4 @@ private struct AliasRanges: Sendable {
     static func end(_ result: PostgresResult) throws -> Int64 { try result.rows.first?.decode(Int64.self) ?? .max }
 }
 
-extension Alias {
-    func values(in scope: Scope) -> QueryValues { ["scope": scope.id, "kind": kind, "value": value] }
-}
+extension Alias { func values(in scope: Scope) -> QueryValues { ["scope": scope.id, "kind": kind, "value": value] } }

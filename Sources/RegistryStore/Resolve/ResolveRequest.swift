@@ -79,6 +79,4 @@ struct ResolveRequest: Sendable {
     }
 }
 
-extension Query {
-    static let readPage: Query = "resolve.read-page"
-}
+extension Query { static let readPage: Query = "resolve.read-page" }

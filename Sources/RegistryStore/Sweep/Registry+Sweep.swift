@@ -152,6 +152,4 @@ extension Scope {
     }
 }
 
-extension PostgresResult {
-    func readCount() throws -> Int { try decode { try $0["count"] as Int }[0] }
-}
+extension PostgresResult { func readCount() throws -> Int { try decode { try $0["count"] as Int }[0] } }

@@ -19,9 +19,7 @@ final class WebDriver: Sendable {
 
     private init(driver: RunningProgram, address: String) { (self.driver, self.address) = (driver, address) }
 
-    struct Fault: Error, CustomStringConvertible {
-        let description: String
-    }
+    struct Fault: Error, CustomStringConvertible { let description: String }
 
     /// Starts a browser that records the log messages of its pages.
     private static func start() async throws -> WebDriver {
