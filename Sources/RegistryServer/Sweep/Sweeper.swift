@@ -38,8 +38,8 @@ struct Sweeper: Service {
     /// Failures in a row before a sweep is aborted, because each attempt can take as long as a request.
     private static let mostFailures = 5
 
-    /// Works for the interval at most, or for a page of each part. A part that fails is logged and left for the next
-    /// sweep. The order of apps is random, so that no app always follows the failing ones.
+    /// Does a page of each part, and then more pages for the interval at most. A part that fails is logged and left for
+    /// the next sweep. The order of apps is random, so that no app always follows the failing ones.
     func sweepOnce() async {
         let start = ContinuousClock.now
         do {
@@ -50,7 +50,7 @@ struct Sweeper: Service {
             }
             // For metrics and charts only, so a failure does not affect the sweep.
             _ = try await attempt(scopes, named: { "counts of \($0.place)" }, count)
-            let isSwept = try await sweep(scopes, until: start + interval)
+            let isSwept = try await sweep(scopes)
             recordSweep(isComplete: isRenewed && isFreed && isSwept, since: start)
         } catch is CancellationError {
         } catch {
@@ -99,10 +99,10 @@ struct Sweeper: Service {
     }
 
     /// Does a page of each part in turn, so that no backlog delays another part.
-    private func sweep(_ scopes: [Scope], until end: ContinuousClock.Instant) async throws -> Bool {
+    private func sweep(_ scopes: [Scope]) async throws -> Bool {
         var parts = SweepTask.allCases.flatMap { task in scopes.map { SweepPart(task: task, scope: $0) } }
         var (rows, isComplete) = ([:] as [String: Int], true)
-        repeat {
+        func sweepPages() async throws {
             var unfinished: [SweepPart] = []
             let isDone = try await attempt(parts, named: \.name) { part in
                 let start = ContinuousClock.now
@@ -115,7 +115,10 @@ struct Sweeper: Service {
             }
             isComplete = isComplete && isDone
             parts = unfinished
-        } while !parts.isEmpty && ContinuousClock.now < end
+        }
+        try await sweepPages()
+        let end = ContinuousClock.now + interval
+        while !parts.isEmpty && ContinuousClock.now < end { try await sweepPages() }
         for (part, rows) in rows where rows > 0 {
             logger.info("swept", metadata: ["part": "\(part)", "rows": "\(rows)"])
         }
