@@ -101,16 +101,17 @@ struct Sweeper: Service {
     /// Does a page of each part in turn, so that no backlog delays another part.
     private func sweep(_ scopes: [Scope]) async throws -> Bool {
         var parts = SweepTask.allCases.flatMap { task in scopes.map { SweepPart(task: task, scope: $0) } }
-        var (rows, isComplete) = ([:] as [String: Int], true)
+        var isComplete = true
         func sweepPages() async throws {
             var unfinished: [SweepPart] = []
             let isDone = try await attempt(parts, named: \.name) { part in
+                var part = part
                 let start = ContinuousClock.now
                 let page = try await registry.sweep(part.task, limit: pageSize, from: part.start, in: part.scope)
                 metrics.counter(.sweptRows, [("task", part.task.rawValue)]).increment(by: page.count)
-                rows[part.name, default: 0] += page.count
-                guard page.count == pageSize else { return }
-                unfinished.append(SweepPart(task: part.task, scope: part.scope, start: page.start))
+                (part.start, part.rows) = (page.start, part.rows + page.count)
+                guard page.count == pageSize else { return logRows(of: part) }
+                unfinished.append(part)
                 try await Task.sleep(for: (ContinuousClock.now - start) * Self.rest)
             }
             isComplete = isComplete && isDone
@@ -119,10 +120,13 @@ struct Sweeper: Service {
         try await sweepPages()
         let end = ContinuousClock.now + interval
         while !parts.isEmpty && ContinuousClock.now < end { try await sweepPages() }
-        for (part, rows) in rows where rows > 0 {
-            logger.info("swept", metadata: ["part": "\(part)", "rows": "\(rows)"])
-        }
+        parts.forEach(logRows)
         return isComplete
+    }
+
+    private func logRows(of part: SweepPart) {
+        guard part.rows > 0 else { return }
+        logger.info("swept", metadata: ["part": "\(part.name)", "rows": "\(part.rows)"])
     }
 }
 
@@ -131,6 +135,7 @@ private struct SweepPart {
     let scope: Scope
     /// The start of the next page.
     var start: Timestamp?
+    var rows = 0
 
     var name: String { "\(task.rawValue) of \(scope.place)" }
 }
