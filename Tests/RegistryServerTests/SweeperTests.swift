@@ -69,7 +69,7 @@ import Testing
         #expect(metrics.lastSweep?.isComplete == isComplete)
     }
 
-    /// An interval of zero leaves time for one page of each part. A refused deletion is a part that fails.
+    /// An interval of zero leaves time for one page of each part. If deletions are refused, one part fails.
     @Test(arguments: [(Duration.zero, false), (.seconds(60), false), (.seconds(60), true)])
     func `A backlog and a failing part delay no other part`(_ interval: Duration, _ isRefused: Bool) async throws {
         let database = try await TestDatabase.make()
@@ -82,8 +82,7 @@ import Testing
             CREATE TRIGGER refusal BEFORE DELETE ON activities FOR EACH ROW WHEN (\(isRefused)) EXECUTE FUNCTION refuse();
             """
         )
-        let registry = database.registry
-        let logger = Logger.silent
+        let (registry, logger) = (database.registry, Logger.silent)
         await Sweeper(registry: registry, interval: interval, logger: logger, metrics: metrics, pageSize: 1).sweepOnce()
         let (left, tombstones) = (interval == .zero ? 1 : 0, isRefused ? 2 : interval == .zero ? 1 : 0)
         let count = { try await database.count("SELECT count(*) FROM activities WHERE \(unescaped: $0)") }

@@ -35,7 +35,7 @@ struct Sweeper: Service {
     /// Counts for each search of all unrecorded expiries. The search takes long beside an old snapshot.
     private static let countsPerSearch = 60
 
-    /// Failures in a row before a sweep is aborted, because each attempt can take as long as a request.
+    /// Failures in a row before the other parts are skipped, because each attempt can take as long as a request.
     private static let mostFailures = 5
 
     /// Does a page of each part, and then more pages for the interval at most. A part that fails is logged and left for
@@ -130,6 +130,7 @@ struct Sweeper: Service {
     }
 }
 
+/// A task in one app and environment.
 private struct SweepPart {
     let task: SweepTask
     let scope: Scope
